@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folded - folded (collapsed) stacks:
+ *
+ *     comm;root;caller;leaf_[k] 12
+ *
+ * Written by FlameGraph's and inferno's stackcollapse tools, async-profiler, bcc -f, py-spy, austin
+ * and fgconv. No specification; Documentation/formats/folded.md has the grammar. Not read: what
+ * stands in '#' lines, but for fgconv's own "# event: NAME" and "# unit: UNIT".
+ *
+ * The path of a line is compared with that of the line before: what they share is on the stack
+ * already. The rest is looked up by the bytes of each frame.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/cache.h"
+#include "../core/converter.h"
+#include "../core/folded.h"
+#include "../core/number.h"
+#include "../core/scan.h"
+
+#define CACHE_BYTES ((size_t)64 << 20)
+
+/* A path, and where each of its frames ends. */
+struct path {
+	char *bytes;
+	size_t len, room;
+	uint32_t *ends;
+	flame_stack *stacks;	/* of the path up to each end */
+	size_t nr, room_ends, room_stacks;
+};
+
+struct state {
+	flame_type type;
+	bool one_column;	/* some line had only one number */
+	bool two_columns;	/* some line had two */
+	struct path path, last;
+	struct flame_cache frames;
+	char event[64], unit[64];	/* from our header; "" where it had none */
+};
+
+/* The annotation at the end of @name says its kind; it is cut off. */
+static enum flame_kind cut_kind(struct flame_span *name)
+{
+	static const struct { char letter; enum flame_kind kind; } kinds[] = {
+		{ 'k', FLAME_KERNEL }, { 'i', FLAME_INLINED }, { 'j', FLAME_JIT },
+		{ '0', FLAME_INTERPRETED }, { '1', FLAME_C1 }, { 'w', FLAME_WAKER },
+	};
+	const char *s = name->s + name->len - 4;
+
+	if (name->len <= 2 && name->len && !memcmp(name->s, "--", name->len))
+		return FLAME_MARKER;
+	if (name->len <= 4 || s[0] != '_' || s[1] != '[' || s[3] != ']')
+		return FLAME_USER;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].letter == s[2]) {
+			name->len -= 4;
+			return kinds[i].kind;
+		}
+	}
+	return FLAME_USER;
+}
+
+static flame_frame new_frame(struct flame_profile *p, struct flame_span name)
+{
+	struct flame_frame_info info = { 0 };
+
+	if (!name.len)
+		name = (struct flame_span){ "[unknown]", 9 };
+	info.kind = cut_kind(&name);
+	info.name = flame_intern(p, name.s, name.len);
+	return flame_frame_row(p, &info);
+}
+
+static flame_frame find_frame(struct flame_reader *rd, struct flame_span name)
+{
+	struct state *st = rd->state;
+	uint64_t hash = hash_bytes(name.s, name.len);
+	flame_frame frame;
+
+	if (flame_cache_get(&st->frames, name.s, name.len, hash, &frame))
+		return frame;
+	frame = new_frame(rd->profile, name);
+	flame_cache_put(&st->frames, name.s, name.len, hash, frame);
+	return frame;
+}
+
+/* Copy @s, with room behind it to be scanned in blocks, and note its frames' ends. */
+static bool set_path(struct path *path, struct flame_span s)
+{
+	size_t skip = flame_thread_frame(s);
+
+	if (!array_reserve((void **)&path->bytes, &path->room, s.len + SCAN_SLACK, 1) ||
+	    !array_reserve((void **)&path->ends, &path->room_ends, s.len + 1, sizeof(*path->ends)) ||
+	    !array_reserve((void **)&path->stacks, &path->room_stacks, s.len + 1, sizeof(*path->stacks)))
+		return false;
+	memcpy(path->bytes, s.s, s.len);
+	path->len = s.len;
+	path->nr = scan_byte(path->bytes, skip, s.len, ';', path->ends);
+	path->ends[path->nr++] = (uint32_t)s.len;
+	return true;
+}
+
+/* Return: how many frames the paths share from the root. */
+static size_t shared_frames(const struct path *a, const struct path *b)
+{
+	size_t same = common_prefix(a->bytes, b->bytes, a->len < b->len ? a->len : b->len);
+	size_t nr = 0, most = a->nr < b->nr ? a->nr : b->nr;
+
+	while (nr < most && a->ends[nr] == b->ends[nr] && a->ends[nr] <= same)
+		nr++;
+	return nr;
+}
+
+static flame_stack push_path(struct flame_reader *rd, struct flame_span s)
+{
+	struct state *st = rd->state;
+	struct path *path = &st->path, swap;
+	flame_stack stack = 0;
+	size_t i;
+
+	if (!set_path(path, s))
+		return 0;
+	i = shared_frames(path, &st->last);
+	if (i) {
+		memcpy(path->stacks, st->last.stacks, i * sizeof(*path->stacks));
+		stack = path->stacks[i - 1];
+	}
+	for (; i < path->nr; i++) {
+		size_t start = i ? path->ends[i - 1] + 1 : 0;
+
+		stack = flame_stack_push(rd->profile, stack,
+					 find_frame(rd, (struct flame_span){ path->bytes + start, path->ends[i] - start }));
+		path->stacks[i] = stack;
+	}
+	swap = st->last;
+	st->last = *path;
+	*path = swap;
+	return stack;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Cut the last blank-separated word off @line. */
+static struct flame_span cut_word(struct flame_span *line)
+{
+	size_t end = line->len, start;
+
+	while (end && is_blank(line->s[end - 1]))
+		end--;
+	for (start = end; start && !is_blank(line->s[start - 1]);)
+		start--;
+	line->len = start;
+	while (line->len && is_blank(line->s[line->len - 1]))
+		line->len--;
+	return (struct flame_span){ line->s + start, end - start };
+}
+
+static bool set_header(char *to, size_t room, struct flame_span line, const char *key)
+{
+	size_t n = strlen(key);
+
+	if (line.len <= n || memcmp(line.s, key, n) || line.len - n >= room)
+		return false;
+	memcpy(to, line.s + n, line.len - n);
+	to[line.len - n] = '\0';
+	return true;
+}
+
+static void read_comment(struct state *st, struct flame_span line)
+{
+	if (!set_header(st->event, sizeof(st->event), line, "# event: "))
+		set_header(st->unit, sizeof(st->unit), line, "# unit: ");
+}
+
+static flame_type make_type(struct flame_profile *p, const char *name, const char *unit)
+{
+	struct flame_type_info info = {
+		.name = flame_intern(p, name, strlen(name)),
+		.unit = flame_intern(p, unit, strlen(unit)),
+	};
+
+	return flame_type_row(p, &info);
+}
+
+static int add_sample(struct flame_reader *rd, flame_stack stack, struct flame_number n)
+{
+	struct state *st = rd->state;
+	struct flame_sample s = { .stack = stack, .type = st->type, .value = n.value };
+	uint32_t scale;
+	int err;
+
+	if (!st->type)
+		s.type = st->type = make_type(rd->profile, st->event, st->unit);
+	scale = flame_type_get(rd->profile, st->type)->scale;
+	if (n.scale > scale) {
+		flame_type_rescale(rd->profile, st->type, n.scale);
+		scale = n.scale;
+	}
+	for (; n.scale < scale; n.scale++) {
+		if (__builtin_mul_overflow(s.value, 10, &s.value))
+			return flame_fail(rd, FLAME_EOVERFLOW, "the count does not fit 64 bits");
+	}
+	err = flame_sample_add(rd->profile, &s);
+	return err == FLAME_EOVERFLOW ? flame_fail(rd, err, "the sum of the counts does not fit 64 bits") : err;
+}
+
+static int read_line(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct flame_span rest = line, last = cut_word(&rest), word;
+	struct flame_number n, other;
+
+	if (!last.len)
+		return 0;
+	if (line.s[0] == '#') {
+		read_comment(st, line);
+		return 0;
+	}
+	switch (flame_number_parse(last, &n)) {
+	case FLAME_NUMBER_NONE:
+		return flame_skip(rd, "no count at the end of the line");
+	case FLAME_NUMBER_TOO_BIG:
+		return flame_fail(rd, FLAME_EOVERFLOW, "the count %.*s does not fit 64 bits",
+				  (int)(last.len < 40 ? last.len : 40), last.s);
+	default:
+		break;
+	}
+	/* A frame that is a blank, before the one that separates the count. */
+	if (rest.len && rest.s[rest.len - 1] == ';' && last.s - (rest.s + rest.len) > 1)
+		rest.len++;
+	line = rest;
+	word = cut_word(&rest);
+	if (rest.len && flame_number_parse(word, &other) == FLAME_NUMBER_OK)
+		st->two_columns = true;
+	else
+		st->one_column = true;
+	return add_sample(rd, push_path(rd, line), n);
+}
+
+static int read(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_span line;
+	int err = 0;
+
+	st->frames.max_bytes = CACHE_BYTES;
+	while (!err && flame_line(rd->input, &line))
+		err = read_line(rd, line);
+	return err;
+}
+
+static void release_path(struct path *path)
+{
+	free(path->bytes);
+	free(path->ends);
+	free(path->stacks);
+	*path = (struct path){ 0 };
+}
+
+static void release(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	release_path(&st->path);
+	release_path(&st->last);
+	flame_cache_release(&st->frames);
+}
+
+static void join(struct flame_reader *rd, const void *from)
+{
+	struct state *st = rd->state;
+	const struct state *slice = from;
+
+	st->one_column |= slice->one_column;
+	st->two_columns |= slice->two_columns;
+}
+
+/* The header stands at the start, where only the first slice would see it. */
+static int prepare(struct flame_reader *rd, struct flame_span head)
+{
+	while (head.len && head.s[0] == '#') {
+		const char *nl = memchr(head.s, '\n', head.len);
+		size_t n = nl ? (size_t)(nl - head.s) : head.len;
+
+		read_comment(rd->state, (struct flame_span){ head.s, n && head.s[n - 1] == '\r' ? n - 1 : n });
+		head.s += nl ? n + 1 : n;
+		head.len -= nl ? n + 1 : n;
+	}
+	return 0;
+}
+
+/* Where the last frame of a stack ends in a number, that is the first column. */
+static bool cut_before(const struct flame_profile *p, flame_stack stack, struct flame_span *name,
+		       struct flame_number *before)
+{
+	const struct flame_frame_info *info = flame_frame_get(p, flame_stack_frame(p, stack));
+	struct flame_span word;
+
+	*name = flame_string_get(p, info->name);
+	word = cut_word(name);
+	return name->len && flame_number_parse(word, before) == FLAME_NUMBER_OK;
+}
+
+struct columns {
+	struct flame_profile *from, *to;
+	flame_stack *map;
+	flame_type before, after;
+	uint32_t *frames;
+};
+
+static int add_column(struct columns *c, flame_stack stack, flame_type type, int64_t value, uint32_t scale, uint64_t nr)
+{
+	struct flame_sample s = { .stack = stack, .type = type, .value = value, .nr_samples = nr };
+
+	flame_type_rescale(c->to, type, scale);
+	for (; scale < flame_type_get(c->to, type)->scale; scale++) {
+		if (__builtin_mul_overflow(s.value, 10, &s.value))
+			return FLAME_EOVERFLOW;
+	}
+	return flame_sample_add(c->to, &s);
+}
+
+static int split_sample(struct columns *c, const struct flame_sample *s)
+{
+	flame_stack caller = c->map[flame_stack_caller(c->from, s->stack)];
+	uint32_t scale = flame_type_get(c->from, s->type)->scale;
+	struct flame_number before;
+	struct flame_span name;
+	flame_stack stack;
+	int err;
+
+	if (!cut_before(c->from, s->stack, &name, &before)) {
+		/* A single number in a file of two columns: the same before and after. */
+		err = add_column(c, c->map[s->stack], c->before, s->value, scale, s->nr_samples);
+		return err ? err : add_column(c, c->map[s->stack], c->after, s->value, scale, s->nr_samples);
+	}
+	/* Equal lines were summed: each of them had this first number. */
+	if (__builtin_mul_overflow(before.value, (int64_t)s->nr_samples, &before.value))
+		return FLAME_EOVERFLOW;
+	stack = flame_stack_push(c->to, caller, new_frame(c->to, name));
+	err = add_column(c, stack, c->before, before.value, before.scale, s->nr_samples);
+	return err ? err : add_column(c, stack, c->after, s->value, scale, s->nr_samples);
+}
+
+static flame_frame copy_frame(struct columns *c, flame_frame row)
+{
+	struct flame_frame_info info = *flame_frame_get(c->from, row);
+	struct flame_span name = flame_string_get(c->from, info.name);
+
+	info.name = flame_intern(c->to, name.s, name.len);
+	return flame_frame_row(c->to, &info);
+}
+
+/*
+ * Until the last line was seen, a second number was part of the last frame's name: only where every
+ * line has one is it a column.
+ */
+static int split_columns(struct columns *c)
+{
+	uint32_t nr = flame_nr_stacks(c->from);
+	int err = 0;
+
+	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "");
+	c->after = make_type(c->to, FLAME_TYPE_AFTER, "");
+	c->map = malloc(nr * sizeof(*c->map));
+	if (!c->map)
+		return FLAME_ENOMEM;
+	c->map[0] = 0;
+	for (uint32_t i = 1; i < nr; i++)
+		c->map[i] = flame_stack_push(c->to, c->map[flame_stack_caller(c->from, i)],
+					     copy_frame(c, flame_stack_frame(c->from, i)));
+	for (uint32_t i = 0; !err && i < flame_nr_samples(c->from); i++)
+		err = split_sample(c, flame_sample_get(c->from, i));
+	free(c->map);
+	return err ? err : flame_profile_error(c->to);
+}
+
+static int finish(struct flame_reader *rd, struct flame_profile **profile)
+{
+	struct state *st = rd->state;
+	int columns = rd->options->columns;
+	struct columns c = { .from = *profile };
+	int err;
+
+	if (columns == 1 || !st->two_columns || (!columns && st->one_column))
+		return 0;
+	c.to = flame_profile_new(flame_profile_options(*profile));
+	if (!c.to)
+		return FLAME_ENOMEM;
+	err = split_columns(&c);
+	if (!columns)
+		flame_note(rd, "every line ends in two numbers: read as before and after (--columns 1 takes the first as part of the name)");
+	flame_profile_free(*profile);
+	*profile = c.to;
+	return err;
+}
+
+/* A line is folded when it ends in a blank and a number, and something stands before it. */
+static bool is_folded_line(struct flame_span line, bool *has_separator)
+{
+	struct flame_number n;
+	struct flame_span word = cut_word(&line);
+
+	if (!line.len || flame_number_parse(word, &n) == FLAME_NUMBER_NONE)
+		return false;
+	*has_separator |= memchr(line.s, ';', line.len) != NULL;
+	return true;
+}
+
+static int probe(struct flame_span head)
+{
+	size_t good = 0, bad = 0;
+	bool has_separator = false;
+
+	while (head.len && good + bad < 200) {
+		const char *nl = memchr(head.s, '\n', head.len);
+		struct flame_span line = { head.s, nl ? (size_t)(nl - head.s) : head.len };
+
+		head.s += line.len + (nl != NULL);
+		head.len -= line.len + (nl != NULL);
+		while (line.len && (is_blank(line.s[line.len - 1]) || line.s[line.len - 1] == '\r'))
+			line.len--;
+		/* A line that the head cuts off tells nothing. */
+		if (!line.len || line.s[0] == '#' || (!nl && good + bad))
+			continue;
+		if (is_folded_line(line, &has_separator))
+			good++;
+		else
+			bad++;
+	}
+	if (!good || bad > good)
+		return FLAME_SCORE_NOT;
+	return bad || !has_separator ? FLAME_SCORE_SHAPE : FLAME_SCORE_RECORD;
+}
+
+static size_t split(struct flame_reader *rd, struct flame_span text)
+{
+	const char *nl = memchr(text.s, '\n', text.len);
+
+	(void)rd;
+	return nl ? (size_t)(nl - text.s) + 1 : text.len;
+}
+
+const struct flame_converter flame_folded_converter = {
+	.name = "folded",
+	.summary = "folded (collapsed) stacks, a line each: root;caller;leaf 12",
+	.state_size = sizeof(struct state),
+	.kinds_written = FLAME_KIND_BIT(FLAME_KERNEL) | FLAME_KIND_BIT(FLAME_INLINED) | FLAME_KIND_BIT(FLAME_JIT) |
+			 FLAME_KIND_BIT(FLAME_INTERPRETED) | FLAME_KIND_BIT(FLAME_C1) | FLAME_KIND_BIT(FLAME_WAKER),
+	.probe = probe,
+	.prepare = prepare,
+	.read = read,
+	.release = release,
+	.split = split,
+	.join = join,
+	.finish = finish,
+};

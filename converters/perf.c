@@ -1,0 +1,957 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf - the text of `perf script`:
+ *
+ *     comm 31216 [000]  1145.160351:    1001001 cpu-clock:ppp:
+ *     	           3fb90 leaf+0x230 (/usr/lib/libc.so.6)
+ *     	            193a caller+0x4a (/opt/work)
+ *
+ * (a blank line ends a sample). Written by perf since 2.6.31 with any -F fields, and by simpleperf's
+ * report_sample.py. Seen: perf 3.2 to 6.16. Documentation/formats/perf.md has the grammar. Not read:
+ * branch stacks, registers, instructions, cgroups; mmap, comm, fork, exit and switch records.
+ *
+ * A sample is looked up whole: the bytes of its frames, in one hash, lead to its stack. Where that
+ * fails its lines are looked up by their bytes, and only a line never seen before is taken apart.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/cache.h"
+#include "../core/converter.h"
+#include "../core/demangle.h"
+#include "../core/scan.h"
+#include "../core/tidy.h"
+#include "perf_text.h"
+
+#define BLOCK_CACHE_BYTES ((size_t)6 << 20)	/* of whole samples; stays near the processor */
+#define LINE_CACHE_BYTES ((size_t)4 << 20)
+#define MAX_EVENT 256
+
+/* Frames of one line: more than one where a JIT compiler's symbol holds inlined ones. */
+#define MANY_FRAMES 0x80000000u
+
+/* What a whole sample led to under one root; samples of equal frames are chained. */
+struct block {
+	flame_stack root, stack;
+	uint32_t next;	/* index + 1 */
+};
+
+struct state {
+	/* Set by prepare(). */
+	bool headerless;	/* no line but frames: perf script -F ip,sym */
+	bool has_start;
+	int64_t start;		/* time of the first sample, ns */
+
+	/* The sample at hand. */
+	bool open;
+	bool ignored;		/* outside --time */
+	bool has_only;		/* header->rest holds a frame, to be used if none follows */
+	flame_stack root;
+	flame_type type;
+	int64_t value;
+	flame_frame only;
+	flame_frame *frames;	/* leaf first */
+	size_t nr_frames, room_frames;
+
+	/* A line that is a header if a frame follows. */
+	char weak[64];
+	size_t weak_len;
+
+	/* The names last seen, and what they led to. */
+	char comm[64], event[MAX_EVENT];
+	size_t comm_len, event_len;
+	int32_t comm_pid, comm_tid;
+	bool has_comm;
+	flame_stack comm_root;
+	flame_type event_type;
+
+	struct flame_cache lines;	/* value: a frame, or an index in many with MANY_FRAMES */
+	flame_frame *many;		/* a count, then that many frames */
+	size_t nr_many, room_many;
+	struct flame_cache blocks;	/* value: an index in block */
+	struct block *block;
+	size_t nr_block, room_block;
+	uint32_t *seen;			/* hashes of samples seen once: only a second time are they worth keeping */
+	char *name;			/* room for names being tidied */
+	size_t room_name;
+
+	bool any_deep;			/* some sample has more than one frame */
+	bool any_sched;
+};
+
+#define NR_SEEN (1u << 14)
+
+/* What a module tells of its code. */
+
+static bool starts(struct flame_span s, const char *start)
+{
+	size_t n = strlen(start);
+
+	return s.len >= n && !memcmp(s.s, start, n);
+}
+
+static bool ends(struct flame_span s, const char *end)
+{
+	size_t n = strlen(end);
+
+	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
+}
+
+static bool equals(struct flame_span s, const char *text)
+{
+	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
+}
+
+static struct flame_span base_name(struct flame_span module)
+{
+	const char *slash;
+
+	if (ends(module, " (deleted)"))
+		module.len -= strlen(" (deleted)");
+	slash = memrchr(module.s, '/', module.len);
+	if (slash) {
+		module.len -= (size_t)(slash + 1 - module.s);
+		module.s = slash + 1;
+	}
+	return module;
+}
+
+static bool is_jit(struct flame_span module)
+{
+	struct flame_span base = base_name(module);
+
+	if (starts(module, "[JIT") || starts(module, "/memfd:doublemapper") || starts(base, "jitted-"))
+		return true;
+	return starts(base, "perf-") && ends(base, ".map");
+}
+
+/* @unknown: no symbol was found. The unresolved vdso counts as kernel, as it always did; its functions do not. */
+static bool is_kernel(struct flame_span module, bool unknown)
+{
+	static const char *const user[] = { "[vdso]", "[heap]", "[stack", "[anon", "[vvar]", "[uprobes]", "[vsyscall]" };
+	struct flame_span base = base_name(module);
+
+	if (equals(module, "[unknown]") || starts(module, "[JIT"))
+		return false;
+	if (equals(module, "[vdso]") && unknown)
+		return true;
+	for (size_t i = 0; i < sizeof(user) / sizeof(*user); i++) {
+		if (starts(module, user[i]))
+			return false;
+	}
+	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_prog_") || ends(base, ".ko") ||
+	       ends(base, ".ko.gz") || ends(base, ".ko.xz") || ends(base, ".ko.zst");
+}
+
+/* Names. */
+
+static bool reserve_name(struct state *st, size_t len)
+{
+	return array_reserve((void **)&st->name, &st->room_name, len, 1);
+}
+
+static bool is_unknown(struct flame_span s)
+{
+	return !s.len || equals(s, "[unknown]");
+}
+
+/* "[libc.so.6]" where the module is known, with the address under --addrs. */
+static struct flame_span unknown_name(struct flame_reader *rd, const struct perf_frame *f)
+{
+	struct state *st = rd->state;
+	bool known = !is_unknown(f->module);
+	struct flame_span base = known ? base_name(f->module) : (struct flame_span){ "unknown", 7 };
+	char *to = st->name;
+
+	*to++ = '[';
+	to = mempcpy(to, base.s, base.len);
+	if (rd->options->addrs) {
+		to = mempcpy(to, " <", 2);
+		to = mempcpy(to, f->address.s, f->address.len);
+		*to++ = '>';
+	}
+	*to++ = ']';
+	return flame_tidy_raw((struct flame_span){ st->name, (size_t)(to - st->name) }, st->name);
+}
+
+static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, struct flame_span module,
+			      enum flame_kind kind)
+{
+	struct flame_frame_info info = {
+		.name = flame_intern(rd->profile, name.s, name.len),
+		.module = flame_intern(rd->profile, module.s, module.len),
+		.kind = kind,
+	};
+
+	return flame_frame_row(rd->profile, &info);
+}
+
+static struct flame_span tidy(struct flame_reader *rd, struct flame_span symbol, enum flame_tidy_language language)
+{
+	struct state *st = rd->state;
+
+	return rd->options->raw_names ? flame_tidy_raw(symbol, st->name) : flame_tidy_name(symbol, language, st->name);
+}
+
+static flame_frame symbol_frame(struct flame_reader *rd, const struct perf_frame *f, enum flame_kind kind)
+{
+	struct state *st = rd->state;
+	struct flame_span symbol = rd->options->offsets ? f->symbol : flame_tidy_offset(f->symbol);
+	char *demangled = NULL;
+	flame_frame frame = 0;
+
+	if (rd->options->demangle && flame_demangle(symbol, &demangled))
+		symbol = (struct flame_span){ demangled, strlen(demangled) };
+	if (reserve_name(st, symbol.len + 1))
+		frame = make_frame(rd, tidy(rd, symbol, rd->options->demangle ? FLAME_TIDY_RUST : FLAME_TIDY_NATIVE), f->module, kind);
+	free(demangled);
+	return frame;
+}
+
+static bool add_many(struct state *st, flame_frame frame)
+{
+	if (!array_reserve((void **)&st->many, &st->room_many, st->nr_many + 1, sizeof(*st->many)))
+		return false;
+	st->many[st->nr_many++] = frame;
+	return true;
+}
+
+/* A JIT compiler's symbol: "outer->inlined->leaf" are three frames. Return: as lines' values. */
+static uint32_t jit_frames(struct flame_reader *rd, const struct perf_frame *f)
+{
+	struct state *st = rd->state;
+	struct flame_span rest = rd->options->offsets ? f->symbol : flame_tidy_offset(f->symbol), name;
+	enum flame_kind kind = FLAME_JIT;
+	size_t start = st->nr_many;
+
+	if (!reserve_name(st, rest.len + 1) || !add_many(st, 0))
+		return 0;
+	while (flame_tidy_next_inlined(&rest, &name)) {
+		if (!add_many(st, make_frame(rd, tidy(rd, name, FLAME_TIDY_PERF_MAP), f->module, kind)))
+			return 0;
+		kind = FLAME_JIT_INLINED;
+	}
+	st->many[start] = (flame_frame)(st->nr_many - start - 1);
+	if (st->many[start] == 1) {
+		st->nr_many = start;
+		return st->many[start + 1];
+	}
+	return MANY_FRAMES | (uint32_t)start;
+}
+
+/* Return: as lines' values; 0 without memory. */
+static uint32_t line_frames(struct flame_reader *rd, const struct perf_frame *f)
+{
+	bool unknown = is_unknown(f->symbol);
+	enum flame_kind kind = f->inlined ? FLAME_INLINED : is_kernel(f->module, unknown) ? FLAME_KERNEL : FLAME_USER;
+
+	if (unknown) {
+		if (!reserve_name(rd->state, f->module.len + f->address.len + 16))
+			return 0;
+		return make_frame(rd, unknown_name(rd, f), f->module, is_jit(f->module) ? FLAME_JIT : kind);
+	}
+	return is_jit(f->module) ? jit_frames(rd, f) : symbol_frame(rd, f, kind);
+}
+
+/* Frames of the sample at hand. */
+
+static bool push_frame(struct state *st, flame_frame frame)
+{
+	if (!array_reserve((void **)&st->frames, &st->room_frames, st->nr_frames + 1, sizeof(*st->frames)))
+		return false;
+	st->frames[st->nr_frames++] = frame;
+	return true;
+}
+
+static bool push_line_value(struct state *st, uint32_t value)
+{
+	const flame_frame *many;
+	bool ok = true;
+
+	if (!(value & MANY_FRAMES))
+		return push_frame(st, value);
+	many = &st->many[value & ~MANY_FRAMES];
+	for (uint32_t i = many[0]; ok && i > 0; i--)
+		ok = push_frame(st, many[i]);
+	return ok;
+}
+
+/* What the line's frames are, as lines' values. Return: false where it is not a frame. */
+static bool find_line(struct flame_reader *rd, struct flame_span line, uint32_t *value)
+{
+	struct state *st = rd->state;
+	uint64_t hash = hash_bytes(line.s, line.len);
+	uint32_t generation = st->lines.generation;
+	struct perf_frame f;
+
+	if (flame_cache_get(&st->lines, line.s, line.len, hash, value))
+		return true;
+	if (!perf_parse_frame(line, &f))
+		return false;
+	*value = line_frames(rd, &f);
+	flame_cache_put(&st->lines, line.s, line.len, hash, *value);
+	/* Values that stood for several frames went with the old generation. */
+	if (st->lines.generation != generation && !(*value & MANY_FRAMES))
+		st->nr_many = 0;
+	return true;
+}
+
+/* Return: false where the line is not a frame. */
+static bool push_line(struct flame_reader *rd, struct flame_span line)
+{
+	uint32_t value;
+
+	return find_line(rd, line, &value) && push_line_value(rd->state, value);
+}
+
+static bool is_skipped_after(const struct flame_reader *rd, flame_frame frame)
+{
+	struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frame)->name);
+
+	for (size_t i = 0; rd->options->skip_after[i]; i++) {
+		if (equals(name, rd->options->skip_after[i]))
+			return true;
+	}
+	return false;
+}
+
+/* --skip-after: the frame of that name that is nearest to the leaf becomes the root. */
+static bool cut_callers(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	for (size_t i = 0; rd->options->skip_after && i < st->nr_frames; i++) {
+		if (is_skipped_after(rd, st->frames[i])) {
+			st->nr_frames = i + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static flame_stack push_frames(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	flame_stack stack = cut_callers(rd) ? 0 : st->root;
+
+	for (size_t i = st->nr_frames; i-- > 0;)
+		stack = flame_stack_push(rd->profile, stack, st->frames[i]);
+	st->any_deep |= st->nr_frames > 1;
+	return stack;
+}
+
+static int add_sample(struct flame_reader *rd, flame_stack stack)
+{
+	struct state *st = rd->state;
+	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
+	int err = flame_sample_add(rd->profile, &s);
+
+	return err == FLAME_EOVERFLOW ? flame_fail(rd, err, "the sum of the periods does not fit 64 bits") : err;
+}
+
+static int close_sample(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	bool open = st->open;
+
+	st->open = false;
+	st->weak_len = 0;
+	if (!open || st->ignored)
+		return 0;
+	if (!st->nr_frames && st->has_only && !push_line_value(st, st->only))
+		return FLAME_ENOMEM;
+	return add_sample(rd, push_frames(rd));
+}
+
+/* Headers. */
+
+static bool is_clock(struct flame_span event)
+{
+	return starts(event, "cpu-clock") || starts(event, "task-clock");
+}
+
+static flame_type make_type(struct flame_reader *rd, struct flame_span event, bool has_period)
+{
+	static const char *const cpu[] = { "cycles", "instructions", "cpu-cycles", "cpu_core/", "cpu_atom/", "ref-cycles" };
+	struct flame_type_info info = { .name = flame_intern(rd->profile, event.s, event.len) };
+	const char *unit = has_period && is_clock(event) ? "ns" : "";
+
+	for (size_t i = 0; i < sizeof(cpu) / sizeof(*cpu); i++) {
+		if (starts(event, cpu[i]))
+			info.kind = FLAME_VALUE_ON_CPU;
+	}
+	if (is_clock(event))
+		info.kind = FLAME_VALUE_ON_CPU;
+	info.unit = flame_intern(rd->profile, unit, strlen(unit));
+	return flame_type_row(rd->profile, &info);
+}
+
+static flame_type find_type(struct flame_reader *rd, const struct perf_header *h)
+{
+	struct state *st = rd->state;
+
+	if (st->event_type && st->event_len == h->event.len && !memcmp(st->event, h->event.s, h->event.len))
+		return st->event_type;
+	st->event_type = make_type(rd, h->event, h->period != 0);
+	st->any_sched |= starts(h->event, "sched:");
+	st->event_len = h->event.len < MAX_EVENT ? h->event.len : 0;
+	memcpy(st->event, h->event.s, st->event_len);
+	if (h->event.len >= MAX_EVENT) {
+		flame_type type = st->event_type;
+
+		st->event_type = 0;
+		return type;
+	}
+	return st->event_type;
+}
+
+static flame_stack find_root(struct flame_reader *rd, const struct perf_header *h)
+{
+	struct state *st = rd->state;
+	bool same_ids = rd->options->root == FLAME_ROOT_COMM || (st->comm_pid == h->pid && st->comm_tid == h->tid);
+	struct flame_task_info task = { .pid = h->pid, .tid = h->tid };
+
+	if (st->has_comm && same_ids && st->comm_len == h->comm.len && !memcmp(st->comm, h->comm.s, h->comm.len))
+		return st->comm_root;
+	task.comm = flame_intern(rd->profile, h->comm.s, h->comm.len);
+	st->comm_root = flame_task_root(rd->profile, &task);
+	st->has_comm = h->comm.len <= sizeof(st->comm);
+	st->comm_len = st->has_comm ? h->comm.len : 0;
+	memcpy(st->comm, h->comm.s, st->comm_len);
+	st->comm_pid = h->pid;
+	st->comm_tid = h->tid;
+	return st->comm_root;
+}
+
+static bool is_outside(const struct flame_reader *rd, const struct perf_header *h)
+{
+	const struct flame_read_options *o = rd->options;
+	const struct state *st = rd->state;
+	double t;
+
+	if ((o->time_from <= 0 && o->time_to <= 0) || !h->has_time)
+		return false;
+	t = (double)(h->time - st->start) / 1e9;
+	return t < o->time_from || (o->time_to > 0 && t > o->time_to);
+}
+
+static void open_sample(struct flame_reader *rd, const struct perf_header *h)
+{
+	struct state *st = rd->state;
+
+	st->open = true;
+	st->weak_len = 0;
+	st->nr_frames = 0;
+	st->has_only = false;
+	st->ignored = is_outside(rd, h);
+	st->root = find_root(rd, h);
+	st->type = find_type(rd, h);
+	st->value = h->period > INT64_MAX ? INT64_MAX : h->period ? (int64_t)h->period : 1;
+}
+
+/* The only frame of a sample without a callchain stands on its first line. */
+static void note_only_frame(struct flame_reader *rd, const struct perf_header *h)
+{
+	struct state *st = rd->state;
+	struct perf_frame f;
+	struct flame_span line;
+
+	if (!h->rest.len || !h->event.len)
+		return;
+	/* A frame's line starts with a blank, and one stands before the rest. */
+	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
+	if (perf_parse_frame(line, &f) && f.symbol.len)
+		st->has_only = find_line(rd, line, &st->only);
+}
+
+static void read_record(struct flame_reader *rd, struct flame_span record)
+{
+	struct flame_span number = { NULL, 0 };
+	const char *lost = memmem(record.s, record.len, "LOST", 4);
+	uint64_t nr = 0;
+
+	if (!lost)
+		return;
+	for (size_t i = record.len; i-- > 0 && record.s[i] >= '0' && record.s[i] <= '9';)
+		number = (struct flame_span){ record.s + i, record.len - i };
+	for (size_t i = 0; i < number.len && nr < UINT64_MAX / 100; i++)
+		nr = nr * 10 + (uint64_t)(number.s[i] - '0');
+	flame_lost_add(rd->profile, nr);
+}
+
+static int read_header(struct flame_reader *rd, const struct perf_header *h)
+{
+	int err = close_sample(rd);
+
+	if (err)
+		return err;
+	if (h->record.len) {
+		read_record(rd, h->record);
+		return 0;
+	}
+	open_sample(rd, h);
+	note_only_frame(rd, h);
+	return 0;
+}
+
+/* Lines, one at a time. */
+
+static int drop_weak(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (!st->weak_len)
+		return 0;
+	st->weak_len = 0;
+	return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
+}
+
+/* A frame is at hand: open the sample that it belongs to. Return: false where there is none. */
+static bool open_for_frame(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct perf_header h = { .pid = -1, .tid = -1 };
+
+	if (st->weak_len)
+		perf_parse_weak_header((struct flame_span){ st->weak, st->weak_len }, &h);
+	else if (!st->headerless)
+		return false;
+	open_sample(rd, &h);
+	return true;
+}
+
+static int read_frame(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct perf_frame f;
+
+	if (!perf_parse_frame(line, &f))
+		return flame_skip(rd, "a stack frame without an address");
+	if (!st->open && !open_for_frame(rd))
+		return flame_skip(rd, "a stack frame without a sample before it");
+	return push_line(rd, line) ? 0 : FLAME_ENOMEM;
+}
+
+/* "  file.c:12" behind a frame, from -F +srcline. "lib[offset]" tells nothing. */
+static int read_srcline(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct flame_frame_info info;
+	struct flame_span name;
+	const char *end;
+
+	while (line.len && (line.s[0] == ' ' || line.s[0] == '\t')) {
+		line.s++;
+		line.len--;
+	}
+	end = memmem(line.s, line.len, " (discriminator", 15);
+	if (end)
+		line.len = (size_t)(end - line.s);
+	end = memrchr(line.s, ':', line.len);
+	if (!end || end == line.s || !st->nr_frames || end + 1 == line.s + line.len)
+		return 0;
+	for (const char *c = end + 1; c < line.s + line.len; c++) {
+		if (*c < '0' || *c > '9')
+			return 0;
+	}
+	info = *flame_frame_get(rd->profile, st->frames[st->nr_frames - 1]);
+	name = flame_string_get(rd->profile, info.name);
+	if (!reserve_name(st, name.len + line.len + 2))
+		return FLAME_ENOMEM;
+	memcpy(st->name, name.s, name.len);
+	st->name[name.len] = ':';
+	memcpy(st->name + name.len + 1, line.s, line.len);
+	name = flame_tidy_raw((struct flame_span){ st->name, name.len + 1 + line.len }, st->name);
+	info.name = flame_intern(rd->profile, name.s, name.len);
+	st->frames[st->nr_frames - 1] = flame_frame_row(rd->profile, &info);
+	return 0;
+}
+
+/* A line that starts with a blank but not with a tab: a padded first line, a frame, or what -F adds to frames. */
+static int read_indented(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct perf_header h;
+	struct perf_frame f;
+
+	if (perf_parse_header(line, &h))
+		return read_header(rd, &h);
+	if (perf_parse_frame(line, &f))
+		return read_frame(rd, line);
+	if (!st->open)
+		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
+	return rd->options->srcline ? read_srcline(rd, line) : 0;
+}
+
+static int read_text(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct perf_header h;
+	int err;
+
+	if (perf_parse_header(line, &h))
+		return read_header(rd, &h);
+	if (st->open && st->nr_frames)
+		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
+	err = close_sample(rd);
+	if (!err)
+		err = drop_weak(rd);
+	if (err)
+		return err;
+	if (!perf_parse_weak_header(line, &h) || line.len > sizeof(st->weak))
+		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
+	memcpy(st->weak, line.s, line.len);
+	st->weak_len = line.len;
+	return 0;
+}
+
+static bool is_empty(struct flame_span line)
+{
+	for (size_t i = 0; i < line.len; i++) {
+		if (line.s[i] != ' ' && line.s[i] != '\t')
+			return false;
+	}
+	return true;
+}
+
+static int read_line(struct flame_reader *rd, struct flame_span line)
+{
+	int err;
+
+	if (is_empty(line)) {
+		err = close_sample(rd);
+		return err ? err : drop_weak(rd);
+	}
+	if (line.s[0] == '#')
+		return 0;
+	if (line.s[0] == '\t')
+		return read_frame(rd, line);
+	return line.s[0] == ' ' ? read_indented(rd, line) : read_text(rd, line);
+}
+
+/* Whole samples. */
+
+/* Return: the block's stack under the sample's root, where that is known. */
+static bool find_block(struct state *st, uint32_t index, flame_stack *stack)
+{
+	for (uint32_t i = index + 1; i; i = st->block[i - 1].next) {
+		if (st->block[i - 1].root == st->root) {
+			*stack = st->block[i - 1].stack;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Remember what a block led to, from the second time on that it is seen. */
+static void keep_block(struct state *st, struct flame_span text, uint64_t hash, flame_stack stack, bool known,
+		       uint32_t index)
+{
+	uint32_t *seen = &st->seen[(hash >> 40) % NR_SEEN], generation = st->blocks.generation;
+	struct block b = { st->root, stack, 0 };
+
+	if (!known && *seen != (uint32_t)hash) {
+		*seen = (uint32_t)hash;
+		return;
+	}
+	if (!array_reserve((void **)&st->block, &st->room_block, st->nr_block + 1, sizeof(*st->block)))
+		return;
+	if (known) {
+		b.next = st->block[index].next;
+		st->block[index].next = (uint32_t)st->nr_block + 1;
+		st->block[st->nr_block++] = b;
+		return;
+	}
+	flame_cache_put(&st->blocks, text.s, text.len, hash, (uint32_t)st->nr_block);
+	if (st->blocks.generation != generation) {
+		/* The cache started anew; so do its values. */
+		st->nr_block = 0;
+		flame_cache_release(&st->blocks);
+		return;
+	}
+	st->block[st->nr_block++] = b;
+}
+
+/* Return: false where a line is not a plain frame: then the lines are read one at a time. */
+static bool parse_block(struct flame_reader *rd, struct flame_span text)
+{
+	struct state *st = rd->state;
+
+	st->nr_frames = 0;
+	while (text.len) {
+		const char *nl = memchr(text.s, '\n', text.len);
+		size_t n = (size_t)(nl - text.s);
+
+		if (text.s[0] != '\t' || !push_line(rd, (struct flame_span){ text.s, n }))
+			return false;
+		text.s += n + 1;
+		text.len -= n + 1;
+	}
+	return true;
+}
+
+static bool read_block(struct flame_reader *rd, struct flame_span text, flame_stack *stack)
+{
+	struct state *st = rd->state;
+	uint64_t hash = hash_bytes(text.s, text.len);
+	uint32_t index = 0;
+	bool known = flame_cache_get(&st->blocks, text.s, text.len, hash, &index);
+
+	if (known && find_block(st, index, stack))
+		return true;
+	if (!parse_block(rd, text))
+		return false;
+	*stack = push_frames(rd);
+	keep_block(st, text, hash, *stack, known, index);
+	return true;
+}
+
+/* The sample's lines: the header, and behind it the frames up to an empty line. Return: false where they are not all in the view. */
+static bool find_sample(struct flame_span view, struct flame_span *header, struct flame_span *frames)
+{
+	const char *nl = view.len && view.s[0] != ' ' && view.s[0] != '\t' && view.s[0] != '#' ?
+				 memchr(view.s, '\n', view.len) : NULL;
+	size_t n, end;
+
+	if (!nl || nl == view.s || nl[-1] == '\r')
+		return false;
+	n = (size_t)(nl - view.s);
+	*header = (struct flame_span){ view.s, n };
+	if (n + 1 >= view.len || nl[1] != '\t')
+		return false;
+	end = scan_empty_line(nl + 1, view.len - n - 1);
+	*frames = (struct flame_span){ nl + 1, end };
+	return end < view.len - n - 1;
+}
+
+/*
+ * Read samples while they come whole and plain. Return: 0 where the next line is to be read on its
+ * own, or a failure.
+ */
+static int read_samples(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_span view = flame_peek(rd->input, 1), header, frames;
+	struct perf_header h;
+	flame_stack stack;
+	int err = 0;
+
+	while (!err) {
+		while (view.len && view.s[0] == '\n') {
+			view.s++;
+			view.len--;
+			flame_take(rd->input, 1);
+		}
+		if (!find_sample(view, &header, &frames) || !perf_parse_header(header, &h) || h.record.len)
+			break;
+		open_sample(rd, &h);
+		st->open = false;
+		if (!st->ignored && !read_block(rd, frames, &stack))
+			break;
+		if (!st->ignored)
+			err = add_sample(rd, stack);
+		flame_take(rd->input, (size_t)(frames.s + frames.len + 1 - view.s));
+		view.len -= (size_t)(frames.s + frames.len + 1 - view.s);
+		view.s = frames.s + frames.len + 1;
+	}
+	return err;
+}
+
+/* More than a sample in the view, so that the end of one is not looked for twice. */
+static void fill_view(struct flame_input *in)
+{
+	size_t have = in->end - in->pos;
+
+	if (have < (size_t)64 << 10)
+		flame_peek(in, (size_t)128 << 10);
+}
+
+static int read(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_span line;
+	int err = 0;
+
+	st->lines.max_bytes = LINE_CACHE_BYTES;
+	st->blocks.max_bytes = BLOCK_CACHE_BYTES;
+	st->seen = calloc(NR_SEEN, sizeof(*st->seen));
+	if (!st->seen)
+		return FLAME_ENOMEM;
+	while (!err) {
+		fill_view(rd->input);
+		if (!st->open && !st->weak_len && !rd->options->srcline)
+			err = read_samples(rd);
+		if (err || !flame_line(rd->input, &line))
+			break;
+		err = read_line(rd, line);
+	}
+	if (!err)
+		err = close_sample(rd);
+	return err ? err : drop_weak(rd);
+}
+
+static void release(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	free(st->frames);
+	free(st->many);
+	free(st->block);
+	free(st->seen);
+	free(st->name);
+	flame_cache_release(&st->lines);
+	flame_cache_release(&st->blocks);
+}
+
+/* What all slices must know: whether there are first lines at all, and when the first sample was. */
+
+static bool next_line(struct flame_span *text, struct flame_span *line)
+{
+	const char *nl = memchr(text->s, '\n', text->len);
+
+	*line = (struct flame_span){ text->s, nl ? (size_t)(nl - text->s) : text->len };
+	if (!text->len)
+		return false;
+	text->s += line->len + (nl != NULL);
+	text->len -= line->len + (nl != NULL);
+	if (line->len && line->s[line->len - 1] == '\r')
+		line->len--;
+	return true;
+}
+
+struct survey {
+	size_t nr_headers, nr_weak, nr_frames, nr_resolved, nr_other;
+	bool has_start;
+	int64_t start;
+};
+
+static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
+{
+	struct perf_header h;
+	struct perf_frame f;
+
+	if (line.s[0] != '\t' && perf_parse_header(line, &h)) {
+		sv->nr_headers++;
+		if (!sv->has_start && h.has_time && !h.record.len) {
+			sv->has_start = true;
+			sv->start = h.time;
+		}
+	} else if (perf_parse_frame(line, &f)) {
+		sv->nr_frames++;
+		sv->nr_resolved += f.symbol.len > 0;
+		sv->nr_weak += *weak;
+	} else if (line.s[0] != ' ' && line.s[0] != '\t') {
+		sv->nr_other += !perf_parse_weak_header(line, &h);
+	}
+	*weak = line.s[0] != ' ' && line.s[0] != '\t' && !perf_parse_header(line, &h) &&
+		perf_parse_weak_header(line, &h);
+}
+
+static struct survey survey(struct flame_span head)
+{
+	struct survey sv = { 0 };
+	struct flame_span line;
+	bool weak = false;
+
+	while (next_line(&head, &line)) {
+		if (!is_empty(line) && line.s[0] != '#')
+			survey_line(&sv, line, &weak);
+	}
+	return sv;
+}
+
+static int prepare(struct flame_reader *rd, struct flame_span head)
+{
+	struct state *st = rd->state;
+	struct survey sv = survey(head);
+
+	st->headerless = !sv.nr_headers && !sv.nr_weak;
+	st->has_start = sv.has_start;
+	st->start = sv.start;
+	return 0;
+}
+
+static int probe(struct flame_span head)
+{
+	struct survey sv = survey(head);
+
+	if (!sv.nr_headers && !sv.nr_frames)
+		return FLAME_SCORE_NOT;
+	if (sv.nr_other > sv.nr_headers + sv.nr_frames)
+		return FLAME_SCORE_NOT;
+	if (sv.nr_headers)
+		return sv.nr_frames ? FLAME_SCORE_RECORD + 10 : FLAME_SCORE_RECORD;
+	return sv.nr_resolved ? FLAME_SCORE_SHAPE + 5 : FLAME_SCORE_SHAPE;
+}
+
+/* A first line starts a sample whatever stands before it. */
+static size_t split(struct flame_reader *rd, struct flame_span text)
+{
+	const struct state *st = rd->state;
+	struct flame_span rest = text, line;
+	struct perf_header h;
+
+	if (st->headerless || !next_line(&rest, &line))
+		return text.len;
+	while (memchr(rest.s, '\n', rest.len)) {
+		size_t at = (size_t)(rest.s - text.s);
+
+		next_line(&rest, &line);
+		if (line.len && line.s[0] != '\t' && line.s[0] != '#' && perf_parse_header(line, &h))
+			return at;
+	}
+	return text.len;
+}
+
+static void join(struct flame_reader *rd, const void *from)
+{
+	struct state *st = rd->state;
+	const struct state *slice = from;
+
+	st->any_deep |= slice->any_deep;
+	st->any_sched |= slice->any_sched;
+}
+
+/* Samples whose first line does not name their event count with the first one. */
+static int join_unnamed(struct flame_profile *p)
+{
+	for (flame_type i = 1; flame_nr_types(p) > 2 && i < flame_nr_types(p); i++) {
+		if (!flame_type_get(p, i)->name)
+			return i == 1 ? flame_type_join(p, 1, 2) : flame_type_join(p, 1, i);
+	}
+	return 0;
+}
+
+static int finish(struct flame_reader *rd, struct flame_profile **profile)
+{
+	struct state *st = rd->state;
+	uint64_t lost = flame_lost(*profile);
+	int err;
+
+	if (!flame_nr_samples(*profile))
+		return 0;
+	err = join_unnamed(*profile);
+	if (!st->any_deep)
+		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
+	if (st->any_sched)
+		flame_note(rd, "sched: events are counted, which is not off-CPU time");
+	if (lost)
+		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",
+			       (unsigned long long)lost);
+	return err;
+}
+
+const struct flame_converter flame_perf_converter = {
+	.name = "perf",
+	.summary = "text of perf script (and simpleperf)",
+	.state_size = sizeof(struct state),
+	.kinds_written = FLAME_KIND_BIT(FLAME_JIT_INLINED),
+	.probe = probe,
+	.prepare = prepare,
+	.read = read,
+	.release = release,
+	.split = split,
+	.join = join,
+	.finish = finish,
+};

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+#include "perf_text.h"
+
+#include <string.h>
+
+#define MAX_COMM 15	/* the kernel's TASK_COMM_LEN without its NUL */
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+static struct flame_span trim(struct flame_span s)
+{
+	while (s.len && is_blank(s.s[0])) {
+		s.s++;
+		s.len--;
+	}
+	while (s.len && is_blank(s.s[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+/* Cut the first blank-separated word off @s. */
+static struct flame_span next_word(struct flame_span *s)
+{
+	struct flame_span word;
+
+	while (s->len && is_blank(s->s[0])) {
+		s->s++;
+		s->len--;
+	}
+	word = (struct flame_span){ s->s, 0 };
+	while (word.len < s->len && !is_blank(word.s[word.len]))
+		word.len++;
+	s->s += word.len;
+	s->len -= word.len;
+	return word;
+}
+
+/* -?digits at the start. Return: how many bytes; 0 where there are none or they do not fit. */
+static size_t parse_id(struct flame_span s, int32_t *id)
+{
+	bool negative = s.len && s.s[0] == '-';
+	size_t i = negative;
+	int64_t v = 0;
+
+	for (; i < s.len && is_digit(s.s[i]); i++) {
+		v = v * 10 + (s.s[i] - '0');
+		if (v > INT32_MAX)
+			return 0;
+	}
+	if (i == (size_t)negative)
+		return 0;
+	*id = negative ? -1 : (int32_t)v;
+	return i;
+}
+
+/* "tid" or "pid/tid". */
+static bool parse_ids(struct flame_span word, struct perf_header *h)
+{
+	int32_t first, second;
+	size_t n = parse_id(word, &first), m;
+
+	if (!n)
+		return false;
+	if (n == word.len) {
+		h->pid = -1;
+		h->tid = first;
+		return true;
+	}
+	if (word.s[n] != '/')
+		return false;
+	m = parse_id((struct flame_span){ word.s + n + 1, word.len - n - 1 }, &second);
+	h->pid = first;
+	h->tid = second;
+	return m && n + 1 + m == word.len;
+}
+
+/* "[003]" */
+static bool is_cpu(struct flame_span word)
+{
+	if (word.len < 3 || word.s[0] != '[' || word.s[word.len - 1] != ']')
+		return false;
+	for (size_t i = 1; i + 1 < word.len; i++) {
+		if (!is_digit(word.s[i]))
+			return false;
+	}
+	return true;
+}
+
+/* perf script -F +misc: letters for kernel, user and so on between the ids and the cpu or time. */
+static bool is_misc(struct flame_span word)
+{
+	for (size_t i = 0; i < word.len; i++) {
+		if (word.s[i] < 'A' || word.s[i] > 'Z')
+			return false;
+	}
+	return word.len > 0 && word.len <= 4;
+}
+
+/* "1031.002559:" to nanoseconds. */
+static bool parse_time(struct flame_span word, int64_t *time)
+{
+	int64_t unit = 1000000000, v = 0;
+	size_t i = 0, n = word.len - 1;
+
+	if (word.len < 2 || word.s[n] != ':' || !is_digit(word.s[0]))
+		return false;
+	for (; i < n && is_digit(word.s[i]); i++) {
+		v = v * 10 + (word.s[i] - '0');
+		if (v > INT64_MAX / 2000000000)
+			return false;
+	}
+	v *= unit;
+	if (i < n && word.s[i] == '.') {
+		for (i++; i < n && is_digit(word.s[i]) && unit > 1; i++)
+			v += (word.s[i] - '0') * (unit /= 10);
+	}
+	*time = v;
+	return i == n;
+}
+
+static bool parse_period(struct flame_span word, uint64_t *period)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < word.len; i++) {
+		if (!is_digit(word.s[i]) || __builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(word.s[i] - '0'), &v))
+			return false;
+	}
+	*period = v;
+	return word.len > 0;
+}
+
+/* What follows the time: "period event: rest". Return: true where there is an event. */
+static bool parse_event(struct flame_span s, struct perf_header *h)
+{
+	static const char record[] = "PERF_RECORD_";
+	struct flame_span rest = s, word = next_word(&rest);
+
+	h->rest = trim(s);
+	h->period = 0;
+	h->event = h->record = (struct flame_span){ NULL, 0 };
+	if (word.len >= sizeof(record) - 1 && !memcmp(word.s, record, sizeof(record) - 1)) {
+		h->record = h->rest;
+		return false;
+	}
+	if (parse_period(word, &h->period))
+		word = next_word(&rest);
+	if (word.len < 2 || word.s[word.len - 1] != ':') {
+		h->period = 0;
+		return false;
+	}
+	h->event = (struct flame_span){ word.s, word.len - 1 };
+	h->rest = trim(rest);
+	return true;
+}
+
+/* The last words read, the newest first. */
+struct words {
+	struct flame_span w[3];
+};
+
+static void remember(struct words *words, struct flame_span word)
+{
+	words->w[2] = words->w[1];
+	words->w[1] = words->w[0];
+	words->w[0] = word;
+}
+
+/* The ids stand before the time, with the cpu or other flags in between. Return: their word, or NULL. */
+static const struct flame_span *find_ids(const struct words *words, struct perf_header *h)
+{
+	for (size_t i = 0; i < 3; i++) {
+		if (parse_ids(words->w[i], h))
+			return &words->w[i];
+		if (!is_cpu(words->w[i]) && !is_misc(words->w[i]))
+			return NULL;
+	}
+	return NULL;
+}
+
+/*
+ * A comm can hold anything, even "12 [001] 3.4:". It has at most 15 bytes, so the rightmost "tid
+ * [cpu] time:" that leaves no more before it is the true one. Other recorders have longer names:
+ * then the first one is.
+ */
+static bool parse_timed_header(struct flame_span line, struct perf_header *header)
+{
+	struct flame_span rest = line, word;
+	struct words words = { 0 };
+	bool found = false;
+
+	while ((word = next_word(&rest)).len) {
+		struct perf_header h = { .has_time = true };
+		const struct flame_span *ids;
+
+		if (is_digit(word.s[0]) && parse_time(word, &h.time) && (ids = find_ids(&words, &h))) {
+			h.comm = trim((struct flame_span){ line.s, (size_t)(ids->s - line.s) });
+			if (found && h.comm.len > MAX_COMM)
+				break;
+			h.rest = rest;
+			*header = h;
+			found = true;
+		}
+		/* Ids, cpu and time behind the longest comm take no more than this. */
+		if (found && (size_t)(word.s - line.s) > MAX_COMM + 96)
+			break;
+		remember(&words, word);
+	}
+	if (found)
+		parse_event(header->rest, header);
+	return found;
+}
+
+/* Without a time: the first id that is followed by an event. */
+static bool parse_untimed_header(struct flame_span line, struct perf_header *header)
+{
+	struct flame_span rest = line, word;
+
+	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
+		struct perf_header h = { .comm = trim((struct flame_span){ line.s, (size_t)(word.s - line.s) }) };
+		struct flame_span behind = rest, cpu = behind;
+
+		if (!h.comm.len || !parse_ids(word, &h))
+			continue;
+		if (is_cpu(next_word(&cpu)))
+			behind = cpu;
+		if (!parse_event(behind, &h))
+			continue;
+		*header = h;
+		return true;
+	}
+	return false;
+}
+
+bool perf_parse_header(struct flame_span line, struct perf_header *header)
+{
+	if (parse_timed_header(line, header))
+		return true;
+	return line.len && !is_blank(line.s[0]) && parse_untimed_header(line, header);
+}
+
+bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
+{
+	struct flame_span all = trim(line), before = all, last;
+
+	*header = (struct perf_header){ .pid = -1, .tid = -1 };
+	if (!all.len || is_blank(line.s[0]))
+		return false;
+	if (parse_event(line, header) && !header->rest.len)
+		return true;
+	header->event = header->rest = (struct flame_span){ NULL, 0 };
+	while (before.len && !is_blank(before.s[before.len - 1]))
+		before.len--;
+	last = (struct flame_span){ all.s + before.len, all.len - before.len };
+	if (is_cpu(last)) {
+		all = before = trim(before);
+		while (before.len && !is_blank(before.s[before.len - 1]))
+			before.len--;
+		last = (struct flame_span){ all.s + before.len, all.len - before.len };
+	}
+	if (before.len && parse_ids(last, header))
+		all = trim(before);
+	header->comm = all;
+	return all.len <= MAX_COMM;
+}
+
+/* The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. */
+static bool cut_group(struct flame_span *s, struct flame_span *inside)
+{
+	size_t depth = 0, last = 0;
+
+	if (!s->len || s->s[s->len - 1] != ')')
+		return false;
+	for (size_t i = s->len; i-- > 0;) {
+		if (s->s[i] == ')')
+			depth++;
+		else if (s->s[i] == '(' && --depth == 0) {
+			last = i;
+			break;
+		}
+	}
+	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
+	for (size_t i = s->len; depth && !last && i-- > 1;) {
+		if (s->s[i] == '(' && is_blank(s->s[i - 1]))
+			last = i;
+	}
+	if (last && !is_blank(s->s[last - 1]))
+		return false;
+	if (s->s[last] != '(')
+		return false;
+	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
+	s->len = last;
+	*s = trim(*s);
+	return true;
+}
+
+bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
+{
+	struct flame_span rest = line, group;
+	bool nameless;
+
+	*frame = (struct perf_frame){ 0 };
+	if (!line.len || !is_blank(line.s[0]))
+		return false;
+	frame->address = next_word(&rest);
+	if (!frame->address.len || frame->address.len > 16)
+		return false;
+	for (size_t i = 0; i < frame->address.len; i++) {
+		if (!is_hex(frame->address.s[i]))
+			return false;
+	}
+	frame->symbol = trim(rest);
+	/* Old perf prints the name of some symbols as nothing, between two blanks: that is a name too. */
+	nameless = rest.len > 2 && !memcmp(rest.s, "  (", 3);
+	if (!cut_group(&frame->symbol, &group))
+		return true;
+	frame->inlined = group.len == 7 && !memcmp(group.s, "inlined", 7);
+	if (!frame->inlined)
+		frame->module = group;
+	if (nameless && !frame->symbol.len)
+		frame->symbol = (struct flame_span){ rest.s, 1 };
+	return true;
+}

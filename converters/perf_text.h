@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_PERF_TEXT_H
+#define FLAME_PERF_TEXT_H
+/* The two kinds of line of `perf script`'s text: what happened to whom, and the frames of a stack. */
+#include "../core/flame.h"
+
+/*
+ * The first line of a sample:
+ *
+ *     comm pid/tid [cpu] time: period event: rest
+ *
+ * where any part may be missing. A comm may look like all that follows it.
+ */
+struct perf_header {
+	struct flame_span comm;
+	int32_t pid, tid;		/* -1: not printed */
+	bool has_time;
+	int64_t time;			/* ns */
+	uint64_t period;		/* 0: not printed */
+	struct flame_span event;	/* without the final ':'; empty: not printed */
+	struct flame_span rest;		/* cgroup, tracepoint payload, or the only frame */
+	struct flame_span record;	/* "PERF_RECORD_LOST …" where the line is not a sample; else empty */
+};
+
+struct perf_frame {
+	struct flame_span address;	/* hexadecimal digits */
+	struct flame_span symbol;	/* with offset; may be empty or "[unknown]" */
+	struct flame_span module;	/* may be empty or "[unknown]" */
+	bool inlined;
+};
+
+/* Return: true where the line is surely a sample's first: it has a time, or an event behind an id. */
+bool perf_parse_header(struct flame_span line, struct perf_header *header);
+/* The same for lines that are a first line only if a frame follows: "comm", "comm pid", "event:". */
+bool perf_parse_weak_header(struct flame_span line, struct perf_header *header);
+/* Return: true where the line is a blank, an address and what follows it. */
+bool perf_parse_frame(struct flame_span line, struct perf_frame *frame);
+
+#endif

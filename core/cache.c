@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#include "cache.h"
+
+static void start_anew(struct flame_cache *c)
+{
+	if (c->slots)
+		memset(c->slots, 0, ((size_t)c->mask + 1) * sizeof(*c->slots));
+	c->nr = 0;
+	c->nr_bytes = 0;
+	c->generation++;
+}
+
+static void put_slot(struct flame_cache *c, const struct flame_cache_slot *slot)
+{
+	uint32_t i = slot->hash & c->mask;
+
+	while (c->slots[i].len)
+		i = (i + 1) & c->mask;
+	c->slots[i] = *slot;
+	c->nr++;
+}
+
+static bool grow(struct flame_cache *c)
+{
+	size_t old = c->slots ? (size_t)c->mask + 1 : 0, nr = old ? old * 2 : 256;
+	struct flame_cache_slot *slots = calloc(nr, sizeof(*slots)), *from = c->slots;
+
+	if (!slots)
+		return false;
+	c->slots = slots;
+	c->mask = (uint32_t)nr - 1;
+	c->nr = 0;
+	for (size_t i = 0; i < old; i++) {
+		if (from[i].len)
+			put_slot(c, &from[i]);
+	}
+	free(from);
+	return true;
+}
+
+void flame_cache_put(struct flame_cache *c, const char *key, size_t len, uint64_t hash, uint32_t value)
+{
+	if (!len || len > c->max_bytes)
+		return;
+	if (c->nr_bytes + len > c->max_bytes || (c->nr && c->nr >= UINT32_MAX / 4))
+		start_anew(c);
+	if ((!c->slots || c->nr >= c->mask / 2) && !grow(c))
+		return;
+	if (!array_reserve((void **)&c->bytes, &c->room_bytes, c->nr_bytes + len, 1))
+		return;
+	memcpy(c->bytes + c->nr_bytes, key, len);
+	put_slot(c, &(struct flame_cache_slot){ (uint32_t)hash, (uint32_t)len, (uint32_t)c->nr_bytes, value });
+	c->nr_bytes += len;
+}
+
+void flame_cache_release(struct flame_cache *c)
+{
+	free(c->slots);
+	free(c->bytes);
+	*c = (struct flame_cache){ .max_bytes = c->max_bytes };
+}

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * convert.c - from a path to a profile: recognise the format, read it in slices where that is
+ * possible, merge the slices in order.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "converter.h"
+#include "diag.h"
+#include "look.h"
+
+#define MAX_THREADS 64
+#define MIN_SLICE ((uint64_t)4 << 20)	/* smaller slices cost more than they give */
+#define SPLIT_WINDOW ((size_t)1 << 20)
+
+struct slice {
+	struct flame_reader rd;
+	struct flame_input input;
+	struct flame_diag diag;
+	int err;
+	pthread_t thread;
+	bool started;
+};
+
+struct job {
+	struct flame_input input;
+	struct flame_reader rd;		/* the whole: prepare, join, finish */
+	struct flame_profile *profile;
+	struct flame_span head;
+	struct slice *slices;
+	unsigned int nr_slices;
+};
+
+const struct flame_converter *flame_converter_find(const char *name)
+{
+	for (size_t i = 0; flame_converters[i]; i++) {
+		if (!strcmp(flame_converters[i]->name, name))
+			return flame_converters[i];
+	}
+	return NULL;
+}
+
+/* Return: the converter with the highest score but @except; NULL where none or two equal ones answer. */
+static const struct flame_converter *recognise(struct flame_span head, const struct flame_converter *except,
+					       const struct flame_converter **tie)
+{
+	const struct flame_converter *best = NULL;
+	int best_score = FLAME_SCORE_NOT;
+
+	*tie = NULL;
+	for (size_t i = 0; flame_converters[i]; i++) {
+		int score = flame_converters[i] == except ? FLAME_SCORE_NOT : flame_converters[i]->probe(head);
+
+		if (score && score == best_score)
+			*tie = flame_converters[i];
+		if (score <= best_score)
+			continue;
+		best = flame_converters[i];
+		best_score = score;
+		*tie = NULL;
+	}
+	return best;
+}
+
+static int unknown_format(struct job *job)
+{
+	flame_diag_add(job->rd.diag, FLAME_ERROR, "cannot tell what this is; it looks like %s. --list-formats tells what can be read",
+		       flame_look(job->head));
+	return FLAME_EFORMAT;
+}
+
+static int choose_converter(struct job *job)
+{
+	const struct flame_converter *tie;
+	const char *from = job->rd.options->from;
+
+	job->rd.converter = from ? flame_converter_find(from) : recognise(job->head, NULL, &tie);
+	if (from && !job->rd.converter) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "unknown format '%s'; --list-formats tells which there are", from);
+		return FLAME_EARG;
+	}
+	if (!job->rd.converter)
+		return unknown_format(job);
+	if (!from && tie) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "could be %s or %s; say which with --from",
+			       job->rd.converter->name, tie->name);
+		return FLAME_EFORMAT;
+	}
+	return 0;
+}
+
+static struct flame_profile *new_profile(const struct flame_reader *rd)
+{
+	struct flame_profile_options options = {
+		.kinds = rd->options->kinds | rd->converter->kinds_written,
+		.keep_line = rd->options->srcline,
+		.keep_task = rd->options->keep_task,
+		.ordered = rd->options->ordered,
+		.count = rd->options->count,
+		.root = rd->options->root,
+	};
+
+	return flame_profile_new(&options);
+}
+
+static unsigned int count_threads(const struct flame_read_options *options)
+{
+	cpu_set_t set;
+	unsigned int nr = options->threads_max;
+
+	if (!nr && !sched_getaffinity(0, sizeof(set), &set))
+		nr = (unsigned int)CPU_COUNT(&set);
+	return nr < 1 ? 1 : nr > MAX_THREADS ? MAX_THREADS : nr;
+}
+
+/* Return: where the first record at or behind @at begins, below @end; @end where none does. */
+static uint64_t find_record(struct job *job, char *window, uint64_t at, uint64_t end)
+{
+	while (at < end) {
+		size_t want = end - at < SPLIT_WINDOW ? (size_t)(end - at) : SPLIT_WINDOW;
+		ssize_t got = pread(job->input.fd, window, want, (off_t)at);
+		size_t found;
+
+		if (got <= 0)
+			return end;
+		found = job->rd.converter->split(&job->rd, (struct flame_span){ window, (size_t)got });
+		if (found < (size_t)got)
+			return at + found;
+		/* A record may begin at the window's last line: look at it again with what follows. */
+		at += (uint64_t)got > SPLIT_WINDOW / 2 ? SPLIT_WINDOW / 2 : (uint64_t)got;
+	}
+	return end;
+}
+
+static int add_slice(struct job *job, uint64_t from, uint64_t to)
+{
+	struct slice *s = &job->slices[job->nr_slices];
+	int err;
+
+	s->rd = job->rd;
+	s->rd.diag = &s->diag;
+	s->rd.input = &s->input;
+	s->rd.state = calloc(1, job->rd.converter->state_size + 1);
+	s->rd.profile = new_profile(&job->rd);
+	err = s->rd.state && s->rd.profile ? flame_input_open_slice(&s->input, &job->input, from, to) : FLAME_ENOMEM;
+	job->nr_slices++;
+	if (s->rd.state)
+		memcpy(s->rd.state, job->rd.state, job->rd.converter->state_size);
+	return err;
+}
+
+static int make_slices(struct job *job, uint64_t size)
+{
+	uint64_t start = flame_input_offset(&job->input), most = (size - start) / MIN_SLICE + 1;
+	unsigned int nr = count_threads(job->rd.options);
+	char *window = malloc(SPLIT_WINDOW);
+	uint64_t from = start;
+	int err = 0;
+
+	if (nr > most)
+		nr = (unsigned int)most;
+	job->slices = calloc(nr, sizeof(*job->slices));
+	if (!window || !job->slices)
+		err = FLAME_ENOMEM;
+	for (unsigned int i = 1; !err && i <= nr; i++) {
+		uint64_t to = start + (size - start) / nr * i;
+
+		to = i == nr ? size : find_record(job, window, to, size);
+		if (to <= from && i < nr)
+			continue;
+		/* The last one reads on where the file has grown meanwhile. */
+		err = add_slice(job, from, to == size ? UINT64_MAX : to);
+		from = to;
+		if (to == size)
+			break;
+	}
+	free(window);
+	return err;
+}
+
+static void read_slice(struct slice *s)
+{
+	struct flame_reader *rd = &s->rd;
+
+	s->err = rd->converter->read(rd);
+	if (!s->err)
+		s->err = flame_profile_error(rd->profile);
+	if (rd->converter->release)
+		rd->converter->release(rd);
+	if (rd->input->nr_long && !s->err)
+		s->err = flame_skip(rd, "a line is longer than 16 MiB (FLAME_VIEW_MAX)");
+}
+
+static void *slice_thread(void *arg)
+{
+	read_slice(arg);
+	return NULL;
+}
+
+static void run_slices(struct job *job)
+{
+	for (unsigned int i = 1; i < job->nr_slices; i++)
+		job->slices[i].started = !pthread_create(&job->slices[i].thread, NULL, slice_thread, &job->slices[i]);
+	for (unsigned int i = 0; i < job->nr_slices; i++) {
+		if (job->slices[i].started)
+			pthread_join(job->slices[i].thread, NULL);
+		else
+			read_slice(&job->slices[i]);
+	}
+}
+
+/* What the input itself could not give. */
+static int check_input(struct job *job, struct slice *s)
+{
+	const struct flame_input *in = &s->input;
+
+	if (!in->error)
+		return 0;
+	if (in->error == FLAME_EDAMAGED) {
+		s->diag.damaged = true;
+		flame_diag_add(&s->diag, FLAME_WARNING, "%s; what came before is used", in->damage);
+		return 0;
+	}
+	flame_diag_add(job->rd.diag, FLAME_ERROR, "cannot read: %s", strerror(in->os_error));
+	return in->error;
+}
+
+static int join_slice(struct job *job, struct slice *s)
+{
+	const struct flame_converter *c = job->rd.converter;
+	int err = s->err ? s->err : check_input(job, s);
+
+	flame_diag_join(job->rd.diag, &s->diag);
+	if (!err && c->join)
+		c->join(&job->rd, s->rd.state);
+	if (err)
+		return err;
+	if (!job->profile) {
+		job->profile = s->rd.profile;
+		s->rd.profile = NULL;
+		return 0;
+	}
+	err = flame_profile_merge(job->profile, s->rd.profile);
+	flame_profile_free(s->rd.profile);
+	s->rd.profile = NULL;
+	return err;
+}
+
+/* One slice that is the whole input: pipes, compressed files, formats without records to split at. */
+static int make_whole(struct job *job)
+{
+	struct slice *s;
+
+	job->slices = calloc(1, sizeof(*job->slices));
+	if (!job->slices)
+		return FLAME_ENOMEM;
+	s = &job->slices[job->nr_slices++];
+	s->rd = job->rd;
+	s->rd.diag = &s->diag;
+	s->input = job->input;
+	job->input = (struct flame_input){ .fd = job->input.fd };
+	s->rd.input = &s->input;
+	s->rd.profile = new_profile(&job->rd);
+	s->rd.state = calloc(1, job->rd.converter->state_size + 1);
+	if (!s->rd.profile || !s->rd.state)
+		return FLAME_ENOMEM;
+	memcpy(s->rd.state, job->rd.state, job->rd.converter->state_size);
+	return 0;
+}
+
+static int no_samples(struct job *job)
+{
+	const struct flame_converter *tie, *other = NULL;
+
+	if (job->rd.options->from)
+		other = recognise(job->head, job->rd.converter, &tie);
+	if (other && !tie)
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; this looks like %s (%s): use --from %s",
+			       job->rd.converter->name, other->name, other->summary, other->name);
+	else if (job->rd.options->from && job->rd.converter->probe(job->head) == FLAME_SCORE_NOT)
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; it looks like %s", job->rd.converter->name,
+			       flame_look(job->head));
+	else
+		flame_diag_add(job->rd.diag, FLAME_ERROR,
+			       "read as %s (%s), but there are no samples in it: was the recording too short, or the process idle?",
+			       job->rd.converter->name, job->rd.converter->summary);
+	return FLAME_EEMPTY;
+}
+
+static int read_slices(struct job *job)
+{
+	const struct flame_converter *c = job->rd.converter;
+	uint64_t size;
+	bool sliced = c->split && flame_input_can_slice(&job->input, &size) && size > flame_input_offset(&job->input);
+	int err;
+
+	job->rd.state = calloc(1, c->state_size + 1);
+	err = job->rd.state ? 0 : FLAME_ENOMEM;
+	if (!err && c->prepare)
+		err = c->prepare(&job->rd, job->head);
+	if (!err)
+		err = sliced ? make_slices(job, size) : make_whole(job);
+	if (!err)
+		run_slices(job);
+	for (unsigned int i = 0; !err && i < job->nr_slices; i++)
+		err = join_slice(job, &job->slices[i]);
+	if (!err && c->finish)
+		err = c->finish(&job->rd, &job->profile);
+	flame_diag_report_skips(job->rd.diag);
+	if (!err && !flame_nr_samples(job->profile))
+		err = no_samples(job);
+	return err;
+}
+
+static int read_input(struct job *job)
+{
+	struct flame_span head = flame_peek(&job->input, FLAME_HEAD_SIZE);
+	char *copy;
+	int err;
+
+	if (!head.len && job->input.error == FLAME_EDAMAGED) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "%s", job->input.damage);
+		return FLAME_EDAMAGED;
+	}
+	if (!head.len && job->input.error) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "cannot read: %s", strerror(job->input.os_error));
+		return FLAME_EIO;
+	}
+	if (!head.len) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "the input is empty (0 bytes): did the command that makes it fail?");
+		return FLAME_EEMPTY;
+	}
+	if (head.len > FLAME_HEAD_SIZE)
+		head.len = FLAME_HEAD_SIZE;
+	copy = malloc(head.len);
+	if (!copy)
+		return FLAME_ENOMEM;
+	memcpy(copy, head.s, head.len);
+	job->head = (struct flame_span){ copy, head.len };
+	err = choose_converter(job);
+	if (!err)
+		err = read_slices(job);
+	free(copy);
+	return err;
+}
+
+static void release_job(struct job *job)
+{
+	for (unsigned int i = 0; i < job->nr_slices; i++) {
+		struct slice *s = &job->slices[i];
+
+		flame_profile_free(s->rd.profile);
+		free(s->rd.state);
+		flame_diag_release(&s->diag);
+		flame_input_close(&s->input);
+	}
+	free(job->slices);
+	free(job->rd.state);
+}
+
+static void describe(struct flame_diag *diag, int err)
+{
+	for (size_t i = 0; i < diag->nr_messages; i++) {
+		if (diag->messages[i].severity == FLAME_ERROR)
+			return;
+	}
+	flame_diag_add(diag, FLAME_ERROR, "%s", flame_strerror(err));
+}
+
+int flame_read(struct flame_profile **profile, const char *path, const struct flame_read_options *options,
+	       struct flame_diag *diag)
+{
+	struct job job = { .rd = { .options = options, .diag = diag } };
+	int err = flame_input_open(&job.input, path), fd = job.input.fd;
+
+	*profile = NULL;
+	if (err) {
+		flame_diag_add(diag, FLAME_ERROR, err == FLAME_EIO ? "cannot open: %s" : "%s",
+			       err == FLAME_EIO ? strerror(errno) : flame_strerror(err));
+		return err;
+	}
+	job.rd.input = &job.input;
+	err = read_input(&job);
+	release_job(&job);
+	flame_input_close(&job.input);
+	close(fd);
+	if (err) {
+		describe(diag, err);
+		flame_profile_free(job.profile);
+		return err;
+	}
+	*profile = job.profile;
+	return 0;
+}

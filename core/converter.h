@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_CONVERTER_H
+#define FLAME_CONVERTER_H
+/*
+ * converter.h - what a converter sees. A converter reads one format: it pulls lines or bytes from
+ * rd->input and pushes samples into rd->profile. See Documentation/contributing.md.
+ */
+#include <stdio.h>
+
+#include "flame.h"
+#include "input.h"
+
+/* How sure a probe is. */
+enum flame_score {
+	FLAME_SCORE_NOT = 0,
+	FLAME_SCORE_SHAPE = 20,		/* could be: the shape of its lines fits */
+	FLAME_SCORE_RECORD = 60,	/* is, unless it is made to look so: a whole record fits */
+	FLAME_SCORE_MAGIC = 100,	/* says so itself */
+};
+
+/* What the user asked for; zero initialised it is the default. Strings belong to the caller. */
+struct flame_read_options {
+	const char *from;		/* format's name; NULL: recognised by content */
+	const char *event;		/* value type to use; NULL: the first */
+	const char *const *skip_after;	/* ended by NULL; a frame of this name becomes the root */
+	enum flame_root root;
+	uint32_t kinds;			/* kinds that matter for the output (flame_profile_options.kinds) */
+	bool keep_task;
+	bool ordered;
+	bool addrs;			/* unknown symbols with their address */
+	bool offsets;			/* keep "+0x1f" */
+	bool srcline;			/* file:line after the name */
+	bool raw_names;
+	bool demangle;
+	bool count;
+	bool strict;			/* the first record that cannot be used is an error */
+	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
+	double time_from, time_to;	/* seconds since the first sample; time_to 0: to the end */
+	unsigned int threads_max;	/* 0: as many as processors */
+};
+
+enum flame_severity {
+	FLAME_NOTE,
+	FLAME_WARNING,
+	FLAME_ERROR,
+};
+
+/* Messages are collected here, in the order of the input; the library never prints. */
+struct flame_message {
+	enum flame_severity severity;
+	uint64_t line;		/* 0: none */
+	char *text;		/* owned */
+};
+
+struct flame_diag {
+	struct flame_message *messages;
+	size_t nr_messages, room_messages;
+	struct flame_skip *skips;	/* records left out, by reason */
+	size_t nr_skips, room_skips;
+	bool damaged;		/* part of the input could not be read */
+};
+
+void flame_diag_release(struct flame_diag *diag);
+/* Add a message without a place. */
+void flame_diag_add(struct flame_diag *diag, enum flame_severity severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Return: how many records were skipped, whatever the reason. */
+uint64_t flame_diag_skipped(const struct flame_diag *diag);
+
+/* One reading of one input, or of one slice of it. All pointers are borrowed. */
+struct flame_reader {
+	const struct flame_converter *converter;
+	const struct flame_read_options *options;
+	struct flame_profile *profile;
+	struct flame_input *input;
+	struct flame_diag *diag;
+	void *state;		/* converter->state_size bytes; zero, then prepared */
+};
+
+/* For what cannot go on. Adds an error with its place. Return: @err. */
+int flame_fail(struct flame_reader *rd, int err, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/*
+ * For a record that cannot be used: counted, and the first of each reason reported with its place.
+ * @reason is a constant string that starts with what is wrong ("no count at the end of the line").
+ * Return: 0, or FLAME_EFORMAT under --strict.
+ */
+int flame_skip(struct flame_reader *rd, const char *reason);
+void flame_note(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* An option of one format's own, for help and for the check that documents agree. */
+struct flame_converter {
+	const char *name;
+	const char *summary;
+	size_t state_size;
+	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
+	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */
+	int (*probe)(struct flame_span head);
+	/* Optional: learn from the head what all slices must know. Runs once; its state is copied to each slice. */
+	int (*prepare)(struct flame_reader *rd, struct flame_span head);
+	/* Return: 0, or a failure after flame_fail(); the profile's own failures may be left to the caller. */
+	int (*read)(struct flame_reader *rd);
+	/* Optional: release what @read left in the state. */
+	void (*release)(struct flame_reader *rd);
+	/*
+	 * Optional: the input may be read in slices that begin at records. @text starts somewhere in
+	 * the input. Return: the offset in it where a record begins; text.len where none does.
+	 */
+	size_t (*split)(struct flame_reader *rd, struct flame_span text);
+	/* Optional: once after all slices have been merged; may replace *@profile. */
+	int (*finish)(struct flame_reader *rd, struct flame_profile **profile);
+	/* Optional: fold slice state @from into @rd's before finish(). */
+	void (*join)(struct flame_reader *rd, const void *from);
+};
+
+/* All converters, ended by NULL. */
+extern const struct flame_converter *const flame_converters[];
+/* Return: the converter called @name, or NULL. */
+const struct flame_converter *flame_converter_find(const char *name);
+
+/*
+ * Read @path ("-": standard input) into a new profile.
+ * Return: 0 with *@profile owned by the caller, or a failure with an error in @diag and *@profile NULL.
+ * diag->damaged tells that what could be read is there, but not all of the input was readable.
+ */
+int flame_read(struct flame_profile **profile, const char *path, const struct flame_read_options *options,
+	       struct flame_diag *diag);
+
+/*
+ * Choose the value type to use: the one that @event names, or else the first; notes the others.
+ * "cycles" also names "cycles:u", "cpu_core/cycles/"; "sched_switch" also "sched:sched_switch".
+ * Return: its row, or 0 after an error in @diag that lists the types.
+ */
+flame_type flame_choose_type(const struct flame_profile *p, const char *event, struct flame_diag *diag);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * diag.c - messages and counted skips. Nothing is printed here.
+ */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "diag.h"
+#include "table.h"
+
+void flame_diag_release(struct flame_diag *diag)
+{
+	for (size_t i = 0; i < diag->nr_messages; i++)
+		free(diag->messages[i].text);
+	free(diag->messages);
+	free(diag->skips);
+	*diag = (struct flame_diag){ 0 };
+}
+
+static void add_text(struct flame_diag *diag, enum flame_severity severity, uint64_t line, char *text)
+{
+	if (!text || !array_reserve((void **)&diag->messages, &diag->room_messages, diag->nr_messages + 1,
+				    sizeof(*diag->messages))) {
+		free(text);
+		return;
+	}
+	diag->messages[diag->nr_messages++] = (struct flame_message){ severity, line, text };
+}
+
+static void add_format(struct flame_diag *diag, enum flame_severity severity, uint64_t line, const char *format,
+		       va_list args)
+{
+	char *text;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	add_text(diag, severity, line, text);
+}
+
+void flame_diag_add(struct flame_diag *diag, enum flame_severity severity, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_format(diag, severity, 0, format, args);
+	va_end(args);
+}
+
+int flame_fail(struct flame_reader *rd, int err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_format(rd->diag, FLAME_ERROR, flame_input_line_nr(rd->input), format, args);
+	va_end(args);
+	return err;
+}
+
+void flame_note(struct flame_reader *rd, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	add_format(rd->diag, FLAME_NOTE, 0, format, args);
+	va_end(args);
+}
+
+static struct flame_skip *find_skip(struct flame_diag *diag, const char *reason)
+{
+	for (size_t i = 0; i < diag->nr_skips; i++) {
+		if (!strcmp(diag->skips[i].reason, reason))
+			return &diag->skips[i];
+	}
+	return NULL;
+}
+
+static void add_skip(struct flame_diag *diag, const struct flame_skip *skip)
+{
+	struct flame_skip *old = find_skip(diag, skip->reason);
+
+	if (old) {
+		old->nr += skip->nr;
+		return;
+	}
+	if (array_reserve((void **)&diag->skips, &diag->room_skips, diag->nr_skips + 1, sizeof(*diag->skips)))
+		diag->skips[diag->nr_skips++] = *skip;
+}
+
+int flame_skip(struct flame_reader *rd, const char *reason)
+{
+	struct flame_skip *old = find_skip(rd->diag, reason);
+
+	if (rd->options->strict)
+		return flame_fail(rd, FLAME_EFORMAT, "%s (--strict)", reason);
+	if (old)
+		old->nr++;
+	else
+		add_skip(rd->diag, &(struct flame_skip){ reason, flame_input_line_nr(rd->input), 1 });
+	return 0;
+}
+
+uint64_t flame_diag_skipped(const struct flame_diag *diag)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < diag->nr_skips; i++)
+		nr += diag->skips[i].nr;
+	return nr;
+}
+
+void flame_diag_join(struct flame_diag *diag, struct flame_diag *from)
+{
+	for (size_t i = 0; i < from->nr_messages; i++) {
+		struct flame_message *m = &from->messages[i];
+
+		add_text(diag, m->severity, m->line, m->text);
+		m->text = NULL;
+	}
+	for (size_t i = 0; i < from->nr_skips; i++)
+		add_skip(diag, &from->skips[i]);
+	diag->damaged |= from->damaged;
+	flame_diag_release(from);
+}
+
+void flame_diag_report_skips(struct flame_diag *diag)
+{
+	for (size_t i = 0; i < diag->nr_skips; i++) {
+		const struct flame_skip *skip = &diag->skips[i];
+		char *text;
+
+		if (skip->nr == 1) {
+			if (asprintf(&text, "%s; skipped", skip->reason) < 0)
+				text = NULL;
+		} else if (asprintf(&text, "%s; skipped, and %llu more like it", skip->reason,
+				    (unsigned long long)skip->nr - 1) < 0) {
+			text = NULL;
+		}
+		add_text(diag, FLAME_WARNING, skip->line, text);
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_DIAG_H
+#define FLAME_DIAG_H
+/* The core's side of the diagnostics; converters see flame_fail(), flame_skip() and flame_note(). */
+#include "converter.h"
+
+struct flame_skip {
+	const char *reason;	/* a constant string */
+	uint64_t line;		/* of the first */
+	uint64_t nr;
+};
+
+/* Move everything of @from behind what @diag holds. */
+void flame_diag_join(struct flame_diag *diag, struct flame_diag *from);
+/* Turn the counted skips into one warning a reason. */
+void flame_diag_report_skips(struct flame_diag *diag);
+
+#endif

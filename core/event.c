@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.c - which of a file's value types to use. Never a sum of several: they measure unlike things.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "converter.h"
+
+/* @wanted names the whole of @name, or a part between '/' and ':' of it. */
+static bool names(const char *wanted, struct flame_span name)
+{
+	size_t n = strlen(wanted);
+	const char *at = name.s;
+
+	while (n && (at = memmem(at, name.len - (size_t)(at - name.s), wanted, n))) {
+		const char *end = at + n;
+
+		if ((at == name.s || at[-1] == ':' || at[-1] == '/') &&
+		    (end == name.s + name.len || *end == ':' || *end == '/'))
+			return true;
+		at++;
+	}
+	return false;
+}
+
+static flame_type find_type(const struct flame_profile *p, const char *event)
+{
+	flame_type found = 0;
+
+	for (flame_type i = 1; i < flame_nr_types(p); i++) {
+		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
+
+		if (name.len == strlen(event) && !memcmp(name.s, event, name.len))
+			return i;
+		if (!found && names(event, name))
+			found = i;
+	}
+	return found;
+}
+
+static uint64_t count_samples(const struct flame_profile *p, flame_type type)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+
+		nr += s->type == type ? s->nr_samples : 0;
+	}
+	return nr;
+}
+
+/* Return: "cycles (12 samples), instructions (3 samples)" without @except; owned by the caller; NULL without memory. */
+static char *list_types(const struct flame_profile *p, flame_type except)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
+		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
+
+		if (i == except)
+			continue;
+		fprintf(f, "%s%.*s (%llu samples)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
+			name.len ? name.s : "unnamed", (unsigned long long)count_samples(p, i));
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+flame_type flame_choose_type(const struct flame_profile *p, const char *event, struct flame_diag *diag)
+{
+	flame_type type = event ? find_type(p, event) : 1;
+	char *others = list_types(p, type);
+	struct flame_span name;
+
+	if (!type) {
+		flame_diag_add(diag, FLAME_ERROR, "no event '%s' in the input; it has %s", event, others ? others : "others");
+	} else if (!event && flame_nr_types(p) > 2) {
+		name = flame_string_get(p, flame_type_get(p, type)->name);
+		flame_diag_add(diag, FLAME_NOTE, "using %.*s only; not added to it: %s. --event NAME chooses",
+			       name.len ? (int)name.len : 15, name.len ? name.s : "what has no name", others ? others : "others");
+	}
+	free(others);
+	return type;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * folded.c - writing folded text: one walk down the sorted call tree. The line is built in place,
+ * so a frame's name is copied once for all stacks above it.
+ */
+#define _GNU_SOURCE
+#include "folded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "order.h"
+#include "table.h"
+
+#define OUT_SIZE ((size_t)64 << 10)
+
+struct writer {
+	const struct flame_profile *p;
+	const struct flame_folded_options *options;
+	FILE *out;
+	char *buf;		/* whole lines to be written */
+	size_t nr_buf;
+	char *line;		/* the path at hand */
+	size_t nr_line, room_line;
+	struct flame_span *names;	/* of frames, with annotations, as they are written */
+	char *text;			/* that names point into */
+	uint32_t *child, *sibling;	/* of stacks: the first child, the next sibling */
+	size_t *starts;			/* of open stacks: length of the line before them */
+};
+
+static bool find_type(const struct flame_profile *p, const char *name, flame_type *type)
+{
+	for (*type = 1; *type < flame_nr_types(p); (*type)++) {
+		struct flame_span s = flame_string_get(p, flame_type_get(p, *type)->name);
+
+		if (s.len == strlen(name) && !memcmp(s.s, name, s.len))
+			return true;
+	}
+	return false;
+}
+
+bool flame_is_differential(const struct flame_profile *p, flame_type *before, flame_type *after)
+{
+	return find_type(p, FLAME_TYPE_BEFORE, before) && find_type(p, FLAME_TYPE_AFTER, after);
+}
+
+size_t flame_thread_frame(struct flame_span s)
+{
+	const char *close = s.len && s.s[0] == '[' ? memchr(s.s, ']', s.len) : NULL;
+	const char *tid = close ? memmem(s.s, (size_t)(close - s.s), "tid=", 4) : NULL;
+
+	if (!tid || tid + 4 == close)
+		return 0;
+	for (const char *c = tid + 4; c < close; c++) {
+		if (*c < '0' || *c > '9')
+			return 0;
+	}
+	return (size_t)(close - s.s) + 1;
+}
+
+static size_t put_name(char *to, struct flame_span name)
+{
+	bool thread;
+
+	if (!name.len)
+		name = (struct flame_span){ "[unknown]", 9 };
+	thread = flame_thread_frame(name) == name.len;
+	for (size_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.s[i];
+
+		to[i] = c == ';' && !thread ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c;
+	}
+	return name.len;
+}
+
+static bool prepare_names(struct writer *w)
+{
+	uint32_t nr = flame_nr_frames(w->p);
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		len += flame_string_get(w->p, flame_frame_get(w->p, i)->name).len + 16;
+	w->names = malloc(nr * sizeof(*w->names));
+	w->text = malloc(len);
+	if (!w->names || !w->text)
+		return false;
+	len = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct flame_frame_info *info = flame_frame_get(w->p, i);
+		char *to = w->text + len;
+		size_t n = put_name(to, flame_string_get(w->p, info->name));
+
+		if (w->options->kinds & FLAME_KIND_BIT(info->kind))
+			n += (size_t)(stpcpy(to + n, flame_kind_suffix(info->kind)) - (to + n));
+		w->names[i] = (struct flame_span){ to, n };
+		len += n;
+	}
+	return true;
+}
+
+static void flush(struct writer *w)
+{
+	fwrite(w->buf, 1, w->nr_buf, w->out);
+	w->nr_buf = 0;
+}
+
+static void put_line(struct writer *w, struct flame_span path, const char *numbers, size_t len)
+{
+	if (path.len + len + 1 > OUT_SIZE - w->nr_buf)
+		flush(w);
+	if (path.len + len + 1 > OUT_SIZE) {
+		fwrite(path.s, 1, path.len, w->out);
+		path.len = 0;
+	}
+	memcpy(w->buf + w->nr_buf, path.s, path.len);
+	memcpy(w->buf + w->nr_buf + path.len, numbers, len);
+	w->nr_buf += path.len + len;
+	w->buf[w->nr_buf++] = '\n';
+}
+
+static size_t put_value(char *to, const struct writer *w, flame_type type, int64_t value)
+{
+	to[0] = ' ';
+	return 1 + flame_number_write(to + 1, value, flame_type_get(w->p, type)->scale);
+}
+
+static void put_stack(struct writer *w, struct flame_span path, int64_t before, int64_t value)
+{
+	char numbers[2 * (FLAME_NUMBER_MAX + 1)];
+	size_t len = 0;
+
+	if (!value && !before)
+		return;
+	if (!path.len)
+		path = (struct flame_span){ "[unknown]", 9 };
+	if (w->options->before)
+		len = put_value(numbers, w, w->options->before, before);
+	len += put_value(numbers + len, w, w->options->type, value);
+	put_line(w, path, numbers, len);
+}
+
+static bool push_name(struct writer *w, flame_stack stack)
+{
+	struct flame_span name = w->names[flame_stack_frame(w->p, stack)];
+
+	if (!array_reserve((void **)&w->line, &w->room_line, w->nr_line + name.len + 1, 1))
+		return false;
+	if (w->nr_line)
+		w->line[w->nr_line++] = ';';
+	memcpy(w->line + w->nr_line, name.s, name.len);
+	w->nr_line += name.len;
+	return true;
+}
+
+/* Chain the children of each stack by rank: going through the ranks backwards, each goes to the front. */
+static bool chain_children(struct writer *w)
+{
+	uint32_t nr = flame_nr_stacks(w->p), nr_frames = flame_nr_frames(w->p);
+	uint32_t *ranks = flame_frame_ranks(w->p), *starts = calloc((size_t)nr_frames + 1, sizeof(*starts));
+	uint32_t *order = malloc(nr * sizeof(*order));
+	bool ok = ranks && starts && order;
+
+	w->child = calloc(nr, sizeof(*w->child));
+	w->sibling = calloc(nr, sizeof(*w->sibling));
+	ok = ok && w->child && w->sibling;
+	for (uint32_t i = 1; ok && i < nr; i++)
+		starts[ranks[flame_stack_frame(w->p, i)] + 1]++;
+	for (uint32_t i = 1; ok && i <= nr_frames; i++)
+		starts[i] += starts[i - 1];
+	for (uint32_t i = 1; ok && i < nr; i++)
+		order[starts[ranks[flame_stack_frame(w->p, i)]]++] = i;
+	for (uint32_t i = nr - 1; ok && i-- > 0;) {
+		flame_stack caller = flame_stack_caller(w->p, order[i]);
+
+		w->sibling[order[i]] = w->child[caller];
+		w->child[caller] = order[i];
+	}
+	free(ranks);
+	free(starts);
+	free(order);
+	return ok;
+}
+
+static void put_sums(struct writer *w, flame_stack stack)
+{
+	int64_t before = w->options->before ? flame_stack_value(w->p, stack, w->options->before) : 0;
+
+	put_stack(w, (struct flame_span){ w->line, w->nr_line }, before,
+		  flame_stack_value(w->p, stack, w->options->type));
+}
+
+static bool write_sorted(struct writer *w)
+{
+	size_t depth = 0, room = 0;
+	flame_stack at = 0;
+
+	if (!chain_children(w))
+		return false;
+	put_sums(w, 0);
+	for (;;) {
+		flame_stack next = w->child[at];
+
+		while (!next && at) {
+			w->nr_line = w->starts[--depth];
+			next = w->sibling[at];
+			at = flame_stack_caller(w->p, at);
+		}
+		if (!next)
+			return true;
+		if (!array_reserve((void **)&w->starts, &room, depth + 1, sizeof(*w->starts)))
+			return false;
+		w->starts[depth++] = w->nr_line;
+		at = next;
+		if (!push_name(w, at))
+			return false;
+		put_sums(w, at);
+	}
+}
+
+static bool write_in_order(struct writer *w)
+{
+	flame_stack *path = NULL;
+	size_t room = 0;
+	bool ok = true;
+
+	for (uint32_t i = 0; ok && i < flame_nr_samples(w->p); i++) {
+		const struct flame_sample *s = flame_sample_get(w->p, i);
+		size_t n = 0;
+
+		if (s->type != w->options->type)
+			continue;
+		for (flame_stack at = s->stack; ok && at; at = flame_stack_caller(w->p, at)) {
+			ok = array_reserve((void **)&path, &room, n + 1, sizeof(*path));
+			if (ok)
+				path[n++] = at;
+		}
+		w->nr_line = 0;
+		while (ok && n)
+			ok = push_name(w, path[--n]);
+		if (ok)
+			put_stack(w, (struct flame_span){ w->line, w->nr_line }, 0, s->value);
+	}
+	free(path);
+	return ok;
+}
+
+static void write_header(const struct writer *w)
+{
+	const struct flame_type_info *type = flame_type_get(w->p, w->options->type);
+	struct flame_span name = flame_string_get(w->p, type->name), unit = flame_string_get(w->p, type->unit);
+
+	if (name.len)
+		fprintf(w->out, "# event: %.*s\n", (int)name.len, name.s);
+	if (unit.len)
+		fprintf(w->out, "# unit: %.*s\n", (int)unit.len, unit.s);
+}
+
+int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)
+{
+	struct writer w = { .p = p, .options = options, .out = out, .buf = malloc(OUT_SIZE) };
+	bool ok = w.buf && prepare_names(&w);
+
+	if (ok && options->header)
+		write_header(&w);
+	if (ok)
+		ok = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);
+	if (ok)
+		flush(&w);
+	free(w.buf);
+	free(w.line);
+	free(w.names);
+	free(w.text);
+	free(w.child);
+	free(w.sibling);
+	free(w.starts);
+	return !ok ? FLAME_ENOMEM : ferror(out) ? FLAME_EIO : 0;
+}

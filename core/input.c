@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * input.c - one buffer between the operating system and the converters.
+ */
+#define _GNU_SOURCE
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "source.h"
+
+#define BUFFER_SIZE ((size_t)256 << 10)	/* stays in the second-level cache */
+#define MIN_READ 64			/* decoders put at least one character at a time */
+
+static int input_init(struct flame_input *in, int fd, const char *name)
+{
+	*in = (struct flame_input){ .name = name, .fd = fd, .limit = UINT64_MAX };
+	in->buf = malloc(BUFFER_SIZE);
+	in->room = BUFFER_SIZE;
+	return in->buf ? 0 : FLAME_ENOMEM;
+}
+
+static bool starts_with(struct flame_span s, const char *magic, size_t len)
+{
+	return s.len >= len && !memcmp(s.s, magic, len);
+}
+
+/* Put a decoder between source and buffer; what is buffered goes back to it. */
+static int decode(struct flame_input *in, enum flame_encoding encoding)
+{
+	int err = flame_source_decode(&in->source, encoding, in->buf + in->pos, in->end - in->pos);
+
+	in->pos = in->end = 0;
+	in->base = 0;
+	in->eof = false;
+	return err;
+}
+
+static int recognise_encoding(struct flame_input *in)
+{
+	struct flame_span head = flame_peek(in, 4);
+	int err = 0;
+
+	if (starts_with(head, "\x1f\x8b", 2))
+		err = decode(in, FLAME_GZIP);
+	else if (starts_with(head, "\x28\xb5\x2f\xfd", 4))
+		err = decode(in, FLAME_ZSTD);
+	if (err)
+		return err;
+	head = flame_peek(in, 4);
+	if (starts_with(head, "\xff\xfe", 2))
+		err = decode(in, FLAME_UTF16LE);
+	else if (starts_with(head, "\xfe\xff", 2))
+		err = decode(in, FLAME_UTF16BE);
+	if (err)
+		return err;
+	head = flame_peek(in, 4);
+	if (starts_with(head, "\xef\xbb\xbf", 3))
+		flame_take(in, 3);
+	return 0;
+}
+
+int flame_input_open_fd(struct flame_input *in, int fd, const char *name)
+{
+	int err = input_init(in, fd, name);
+
+	if (!err)
+		in->source = flame_source_new(fd);
+	if (!err && !in->source)
+		err = FLAME_ENOMEM;
+	if (!err)
+		err = recognise_encoding(in);
+	if (err)
+		flame_input_close(in);
+	return err;
+}
+
+int flame_input_open(struct flame_input *in, const char *path)
+{
+	bool standard = !strcmp(path, "-");
+	int fd, err;
+
+	*in = (struct flame_input){ .fd = -1 };
+	fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return FLAME_EIO;
+	err = flame_input_open_fd(in, fd, standard ? "standard input" : path);
+	if (err)
+		close(fd);
+	return err;
+}
+
+int flame_input_open_slice(struct flame_input *in, const struct flame_input *whole, uint64_t from, uint64_t to)
+{
+	int err = input_init(in, whole->fd, whole->name);
+
+	in->base = from;
+	in->limit = to;
+	in->slice = true;
+	return err;
+}
+
+void flame_input_close(struct flame_input *in)
+{
+	free(in->buf);
+	flame_source_free(in->source);
+	*in = (struct flame_input){ .fd = -1 };
+}
+
+bool flame_input_can_slice(const struct flame_input *in, uint64_t *size)
+{
+	struct stat st;
+
+	if (!in->source || !flame_source_is_plain(in->source) || fstat(in->fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	*size = (uint64_t)st.st_size;
+	return true;
+}
+
+static uint64_t count_lines(const char *s, size_t len)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < len; i++)
+		nr += s[i] == '\n';
+	return nr;
+}
+
+/* Move the view to the buffer's start. Pipes count lines here: they cannot be read again for it. */
+static void compact(struct flame_input *in)
+{
+	if (!in->pos)
+		return;
+	if (in->source && !flame_source_is_plain(in->source))
+		in->lines += count_lines(in->buf, in->pos);
+	memmove(in->buf, in->buf + in->pos, in->end - in->pos);
+	in->base += in->pos;
+	in->end -= in->pos;
+	in->pos = 0;
+}
+
+static ssize_t read_slice(struct flame_input *in)
+{
+	uint64_t at = in->base + in->end;
+	size_t n = in->room - in->end;
+	ssize_t got;
+
+	if (at >= in->limit)
+		return 0;
+	if (n > in->limit - at)
+		n = (size_t)(in->limit - at);
+	do {
+		got = pread(in->fd, in->buf + in->end, n, (off_t)at);
+	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static void fill(struct flame_input *in)
+{
+	ssize_t got = in->slice ? read_slice(in) :
+				  flame_source_read(in->source, in->buf + in->end, in->room - in->end);
+
+	if (got > 0) {
+		in->end += (size_t)got;
+		return;
+	}
+	in->eof = true;
+	if (got < 0) {
+		in->error = in->slice ? FLAME_EIO : flame_source_error(in->source, &in->damage);
+		in->os_error = errno;
+	}
+}
+
+static bool grow(struct flame_input *in)
+{
+	char *buf = in->room < FLAME_VIEW_MAX ? realloc(in->buf, in->room * 2) : NULL;
+
+	if (!buf)
+		return false;
+	in->buf = buf;
+	in->room *= 2;
+	return true;
+}
+
+struct flame_span flame_peek(struct flame_input *in, size_t want)
+{
+	while (in->end - in->pos < want && !in->eof) {
+		compact(in);
+		if (in->room - in->end < MIN_READ && !grow(in))
+			break;
+		fill(in);
+	}
+	return (struct flame_span){ in->buf + in->pos, in->end - in->pos };
+}
+
+/* Step over what is left of a line that is longer than any view. */
+static void skip_long_line(struct flame_input *in)
+{
+	in->nr_long++;
+	for (;;) {
+		char *nl = memchr(in->buf + in->pos, '\n', in->end - in->pos);
+
+		in->pos = nl ? (size_t)(nl - in->buf) + 1 : in->end;
+		if (nl || !flame_peek(in, 1).len)
+			return;
+	}
+}
+
+bool flame_line(struct flame_input *in, struct flame_span *line)
+{
+	size_t seen = 0;
+
+	for (;;) {
+		size_t len = in->end - in->pos;
+		char *nl = memchr(in->buf + in->pos + seen, '\n', len - seen);
+
+		if (!nl && !in->eof) {
+			seen = len;
+			if (flame_peek(in, len + 1).len == len && !in->eof) {
+				skip_long_line(in);
+				seen = 0;
+			}
+			continue;
+		}
+		if (!nl && !len)
+			return false;
+		*line = (struct flame_span){ in->buf + in->pos, nl ? (size_t)(nl - in->buf) - in->pos : len };
+		in->pos += line->len + (nl != NULL);
+		if (line->len && line->s[line->len - 1] == '\r')
+			line->len--;
+		return true;
+	}
+}
+
+/* A plain file can be read again for its line numbers, which then cost nothing until a message needs one. */
+static uint64_t count_file_lines(const struct flame_input *in, uint64_t to)
+{
+	char buf[1 << 14];
+	uint64_t nr = 0, at = 0;
+
+	while (at < to) {
+		size_t want = to - at < sizeof(buf) ? (size_t)(to - at) : sizeof(buf);
+		ssize_t got = pread(in->fd, buf, want, (off_t)at);
+
+		if (got <= 0)
+			break;
+		nr += count_lines(buf, (size_t)got);
+		at += (uint64_t)got;
+	}
+	return nr;
+}
+
+uint64_t flame_input_line_nr(const struct flame_input *in)
+{
+	uint64_t size, before = in->base + in->pos;
+
+	if (in->slice || flame_input_can_slice(in, &size))
+		return count_file_lines(in, before ? before - 1 : 0) + 1;
+	return in->lines + count_lines(in->buf, in->pos ? in->pos - 1 : 0) + 1;
+}

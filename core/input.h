@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_INPUT_H
+#define FLAME_INPUT_H
+/*
+ * Bytes of a file, pipe or slice of a file; gzip, zstd and UTF-16 are decoded on the way. Memory
+ * stays bounded: a view of more than FLAME_VIEW_MAX bytes is refused.
+ */
+#include "flame.h"
+
+#define FLAME_VIEW_MAX ((size_t)16 << 20)	/* longest line or record: 16 MiB */
+#define FLAME_HEAD_SIZE ((size_t)64 << 10)	/* what probes see */
+
+struct flame_input {
+	const char *name;	/* for messages; borrowed */
+	char *buf;		/* owned; the view is buf[pos .. end) */
+	size_t pos, end, room;
+	uint64_t base;		/* offset of buf[0] in the decoded input */
+	uint64_t lines;		/* newlines before buf[0]; not counted in slices */
+	uint64_t limit;		/* of a slice: offset of its end; else UINT64_MAX */
+	uint64_t nr_long;	/* lines left out because they were longer than FLAME_VIEW_MAX */
+	struct flame_source *source;	/* owned; NULL in slices */
+	int fd;
+	bool eof;
+	bool slice;
+	int error;		/* FLAME_EIO, FLAME_EDAMAGED: the input ended early */
+	int os_error;		/* errno of FLAME_EIO */
+	const char *damage;	/* what is wrong with a damaged input */
+};
+
+/* Open @path ("-": standard input). Return: 0, FLAME_EIO with errno, FLAME_ENOMEM. */
+int flame_input_open(struct flame_input *in, const char *path);
+/* Read from @fd, which stays the caller's; @name is for messages. */
+int flame_input_open_fd(struct flame_input *in, int fd, const char *name);
+/* Bytes @from .. @to of the plain file that @whole has open and that must stay open. */
+int flame_input_open_slice(struct flame_input *in, const struct flame_input *whole, uint64_t from, uint64_t to);
+void flame_input_close(struct flame_input *in);
+/* Return: true where slices can be opened, with the file's size in *@size. */
+bool flame_input_can_slice(const struct flame_input *in, uint64_t *size);
+
+/*
+ * Have at least @want bytes in the view, fewer only at the end or beyond FLAME_VIEW_MAX.
+ * Return: the view; valid until the next call.
+ */
+struct flame_span flame_peek(struct flame_input *in, size_t want);
+/* Step over @n bytes of the view. */
+static inline void flame_take(struct flame_input *in, size_t n)
+{
+	in->pos += n;
+}
+/*
+ * The next line without its end ("\n" or "\r\n"), valid until the next call. The last line needs
+ * no end. Lines beyond FLAME_VIEW_MAX are stepped over and counted in nr_long.
+ * Return: true for a line, false at the end or after in->error.
+ */
+bool flame_line(struct flame_input *in, struct flame_span *line);
+
+/* Where the view starts. */
+static inline uint64_t flame_input_offset(const struct flame_input *in)
+{
+	return in->base + in->pos;
+}
+/* Return: the number (from 1) of the line that holds the byte before the view, or the first. */
+uint64_t flame_input_line_nr(const struct flame_input *in);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * look.c - names for inputs that no converter reads, so that the message can say what to do.
+ */
+#define _GNU_SOURCE
+#include "look.h"
+
+#include <string.h>
+
+struct look {
+	const char *start;	/* bytes at the start, or NULL */
+	size_t len;
+	const char *contains;	/* text anywhere in the head, or NULL */
+	const char *advice;
+};
+
+#define START(magic) magic, sizeof(magic) - 1
+
+static const struct look looks[] = {
+	{ START("PERFILE2"), NULL, "a perf.data file; let perf print it: perf script -i FILE | fgconv" },
+	{ START("2ELIFREP"), NULL,
+	  "a perf.data file of a machine of the other byte order; let perf print it there: perf script -i FILE | fgconv" },
+	{ START("FLR\0"), NULL, "a JFR recording; this version cannot read it yet" },
+	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
+	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
+	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
+	{ START("\xfd" "7zXZ"), NULL, "an xz file; unpack it first: xzcat FILE | fgconv" },
+	{ START("PK\3\4"), NULL, "a zip archive; unpack it first" },
+	{ NULL, 0, "<svg", "an SVG picture, perhaps a flame graph already; give the profile that it was made from" },
+	{ NULL, 0, "<!DOCTYPE html", "an HTML page; give the profile that it was made from" },
+	{ NULL, 0, "<html", "an HTML page; give the profile that it was made from" },
+	{ NULL, 0, "\"traceEvents\"", "a Chrome trace (JSON); this version cannot read it yet" },
+	{ NULL, 0, "\"callFrame\"", "a V8 CPU profile (JSON); this version cannot read it yet" },
+	{ NULL, 0, "speedscope", "a speedscope file (JSON); this version cannot read it yet" },
+	{ START("{"), NULL, "JSON; this version cannot read it yet" },
+	{ START("["), NULL, "JSON; this version cannot read it yet" },
+	{ NULL, 0, "Attaching ", "bpftrace's output; this version cannot read it yet" },
+	{ START("\x0a"), "\x12", "perhaps a pprof file; this version cannot read it yet" },
+};
+
+static bool looks_like(const struct look *look, struct flame_span head)
+{
+	if (look->start && (head.len < look->len || memcmp(head.s, look->start, look->len)))
+		return false;
+	return !look->contains || memmem(head.s, head.len, look->contains, strlen(look->contains));
+}
+
+const char *flame_look(struct flame_span head)
+{
+	for (size_t i = 0; i < sizeof(looks) / sizeof(*looks); i++) {
+		if (looks_like(&looks[i], head))
+			return looks[i].advice;
+	}
+	return memchr(head.s, '\0', head.len) ? "some binary file" : "text in no known format";
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_MERGE_H
+#define FLAME_MERGE_H
+/* Copies between profiles, for the parts of the core that rebuild one from another. */
+#include "flame.h"
+
+/* In a map of stacks: samples of this stack are left out. */
+#define FLAME_STACK_DROPPED UINT32_MAX
+
+/* Return: the row in @p of @from's string @row. */
+flame_string flame_string_copy(struct flame_profile *p, const struct flame_profile *from, flame_string row);
+/* Return: the row in @p of @from's type @row, with at least its scale. */
+flame_type flame_type_copy(struct flame_profile *p, const struct flame_profile *from, flame_type row);
+/*
+ * Add all samples of @from to @p; a sample of stack i gets stack @stacks[i] of @p.
+ * Return: 0 or the failure.
+ */
+int flame_samples_copy(struct flame_profile *p, const struct flame_profile *from, const uint32_t *stacks);
+
+#endif

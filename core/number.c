@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+#include "number.h"
+
+#include <string.h>
+
+static bool add_digit(int64_t *value, char c)
+{
+	return !__builtin_mul_overflow(*value, 10, value) && !__builtin_add_overflow(*value, c - '0', value);
+}
+
+enum flame_number_result flame_number_parse(struct flame_span s, struct flame_number *number)
+{
+	bool negative = s.len && s.s[0] == '-', ok = true;
+	size_t i = negative, end = s.len;
+	const char *dot;
+
+	*number = (struct flame_number){ 0 };
+	if (i == end || s.s[i] < '0' || s.s[i] > '9')
+		return FLAME_NUMBER_NONE;
+	dot = memchr(s.s, '.', s.len);
+	for (; dot && end > 0 && s.s[end - 1] == '0';)
+		end--;
+	for (; i < end; i++) {
+		if (&s.s[i] == dot)
+			continue;
+		if (s.s[i] < '0' || s.s[i] > '9')
+			return FLAME_NUMBER_NONE;
+		ok = ok && add_digit(&number->value, s.s[i]);
+		number->scale += dot && &s.s[i] > dot;
+	}
+	if (negative)
+		number->value = -number->value;
+	return ok && number->scale <= 18 ? FLAME_NUMBER_OK : FLAME_NUMBER_TOO_BIG;
+}
+
+size_t flame_number_write(char *to, int64_t value, uint32_t scale)
+{
+	char digits[FLAME_NUMBER_MAX];
+	uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value;
+	size_t n = 0, len = 0;
+
+	for (; scale && v % 10 == 0; scale--)
+		v /= 10;
+	do {
+		digits[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v || n <= scale);
+	if (value < 0)
+		to[len++] = '-';
+	while (n) {
+		if (n == scale && scale)
+			to[len++] = '.';
+		to[len++] = digits[--n];
+	}
+	return len;
+}

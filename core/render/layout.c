@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.c - from the stack table to boxes.
+ *
+ * Totals are one pass from the table's end to its start. A stack whose row follows its caller's
+ * passes its sums on in a variable; only the others (at most one a distinct sample) need memory, so
+ * that a table of tens of millions of rows is laid out without a second array of that size.
+ */
+#include "layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../order.h"
+#include "../sort.h"
+#include "../table.h"
+#include "chart.h"
+
+/* What is known of a stack once all above it has been seen. */
+struct sums {
+	int64_t now, now_self;
+	int64_t before, before_self;
+	int64_t width;		/* now, and what is gone */
+	uint64_t nr_frames;	/* in this stack and above it */
+};
+
+struct node {
+	flame_stack stack;
+	uint32_t caller;	/* index in nodes */
+	struct sums sums;
+};
+
+struct builder {
+	const struct flame_profile *p;
+	const struct flame_layout_options *options;
+	struct flame_pair *selves;	/* key: stack, row: sample; by stack */
+	size_t nr_selves;
+	struct flame_pair *heads;	/* key: caller, row: index in sums; by caller */
+	struct sums *sums;		/* of stacks that do not follow their caller */
+	size_t nr_heads;
+	struct node *nodes;		/* to be drawn; by stack, the highest first, then the lowest */
+	size_t nr_nodes, room_nodes;
+	struct sums all;
+};
+
+static bool is_drawn_type(const struct builder *b, const struct flame_sample *s)
+{
+	return s->type == b->options->type || (b->options->before && s->type == b->options->before);
+}
+
+static int collect_selves(struct builder *b)
+{
+	uint32_t nr = flame_nr_samples(b->p);
+
+	b->selves = malloc((nr + 1) * sizeof(*b->selves));
+	if (!b->selves)
+		return FLAME_ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct flame_sample *s = flame_sample_get(b->p, i);
+
+		if (!is_drawn_type(b, s))
+			continue;
+		if (s->value < 0)
+			return FLAME_EARG;
+		b->selves[b->nr_selves++] = (struct flame_pair){ s->stack, i };
+	}
+	return flame_sort_pairs(b->selves, b->nr_selves) ? 0 : FLAME_ENOMEM;
+}
+
+static int collect_heads(struct builder *b)
+{
+	uint32_t nr = flame_nr_stacks(b->p);
+	size_t room = 0;
+
+	for (uint32_t i = 1; i < nr; i++) {
+		flame_stack caller = flame_stack_caller(b->p, i);
+
+		if (caller == i - 1)
+			continue;
+		if (!array_reserve((void **)&b->heads, &room, b->nr_heads + 1, sizeof(*b->heads)))
+			return FLAME_ENOMEM;
+		b->heads[b->nr_heads] = (struct flame_pair){ caller, (uint32_t)b->nr_heads };
+		b->nr_heads++;
+	}
+	b->sums = calloc(b->nr_heads + 1, sizeof(*b->sums));
+	return b->sums && flame_sort_pairs(b->heads, b->nr_heads) ? 0 : FLAME_ENOMEM;
+}
+
+static void add_child(struct sums *to, const struct sums *child)
+{
+	to->now += child->now;
+	to->before += child->before;
+	to->width += child->width;
+	to->nr_frames += child->nr_frames;
+}
+
+/* The grand total is checked on the way in, so that sums of parts cannot overflow. */
+static int add_self(struct builder *b, struct sums *to, const struct flame_sample *s)
+{
+	int64_t *all = s->type == b->options->type ? &b->all.now : &b->all.before;
+
+	if (__builtin_add_overflow(*all, s->value, all))
+		return FLAME_EOVERFLOW;
+	if (s->type == b->options->type) {
+		to->now += s->value;
+		to->now_self += s->value;
+		to->width += s->value;
+	} else {
+		to->before += s->value;
+		to->before_self += s->value;
+	}
+	return 0;
+}
+
+static int add_node(struct builder *b, flame_stack stack, const struct sums *sums)
+{
+	if (!sums->width || (double)sums->width < b->options->min_total)
+		return 0;
+	if (!array_reserve((void **)&b->nodes, &b->room_nodes, b->nr_nodes + 1, sizeof(*b->nodes)))
+		return FLAME_ENOMEM;
+	b->nodes[b->nr_nodes++] = (struct node){ .stack = stack, .sums = *sums };
+	return 0;
+}
+
+/* Sum up all stacks and keep those that are wide enough to be drawn. */
+static int sum_stacks(struct builder *b)
+{
+	size_t self = b->nr_selves, head = b->nr_heads, next_head = b->nr_heads;
+	struct sums sums = { 0 };
+	bool follows = false;
+	int err = 0;
+
+	for (uint32_t i = flame_nr_stacks(b->p); !err && i-- > 0;) {
+		if (!follows)
+			sums = (struct sums){ 0 };
+		sums.now_self = sums.before_self = 0;
+		for (; head && b->heads[head - 1].key == i; head--)
+			add_child(&sums, &b->sums[b->heads[head - 1].row]);
+		for (; !err && self && b->selves[self - 1].key == i; self--)
+			err = add_self(b, &sums, flame_sample_get(b->p, b->selves[self - 1].row));
+		if (!i)
+			break;
+		if (!sums.now)
+			sums.width = sums.before;
+		sums.nr_frames += sums.width > 0;
+		if (!err)
+			err = add_node(b, i, &sums);
+		follows = flame_stack_caller(b->p, i) == i - 1;
+		if (!follows)
+			b->sums[--next_head] = sums;
+	}
+	b->all = sums;
+	return err;
+}
+
+/* Nodes from the lowest stack up, each with the index of its caller's node; 0 is the root. */
+static int link_nodes(struct builder *b)
+{
+	struct node root = { .sums = b->all };
+	size_t n;
+
+	if (!array_reserve((void **)&b->nodes, &b->room_nodes, b->nr_nodes + 1, sizeof(*b->nodes)))
+		return FLAME_ENOMEM;
+	b->nodes[b->nr_nodes++] = root;
+	n = b->nr_nodes;
+	for (size_t i = 0; i < n / 2; i++) {
+		struct node swap = b->nodes[i];
+
+		b->nodes[i] = b->nodes[n - 1 - i];
+		b->nodes[n - 1 - i] = swap;
+	}
+	for (size_t i = 1; i < n; i++) {
+		flame_stack caller = flame_stack_caller(b->p, b->nodes[i].stack);
+		size_t low = 0, high = i;
+
+		while (high - low > 1) {
+			size_t mid = low + (high - low) / 2;
+
+			*(b->nodes[mid].stack <= caller ? &low : &high) = mid;
+		}
+		b->nodes[i].caller = (uint32_t)low;
+	}
+	return 0;
+}
+
+/* Return: nodes but the root by caller, siblings by name; key is the caller. NULL without memory. */
+static struct flame_pair *sort_siblings(const struct builder *b)
+{
+	struct flame_pair *order = malloc(b->nr_nodes * sizeof(*order));
+	uint32_t *ranks = flame_frame_ranks(b->p);
+	bool ok = order && ranks;
+
+	for (uint32_t i = 1; ok && i < b->nr_nodes; i++)
+		order[i - 1] = (struct flame_pair){ ranks[flame_stack_frame(b->p, b->nodes[i].stack)], i };
+	ok = ok && flame_sort_pairs(order, b->nr_nodes - 1);
+	for (uint32_t i = 0; ok && i + 1 < b->nr_nodes; i++)
+		order[i].key = b->nodes[order[i].row].caller;
+	ok = ok && flame_sort_pairs(order, b->nr_nodes - 1);
+	free(ranks);
+	if (ok)
+		return order;
+	free(order);
+	return NULL;
+}
+
+static struct flame_box node_box(const struct builder *b, uint32_t node, uint32_t depth, int64_t start)
+{
+	const struct sums *s = &b->nodes[node].sums;
+
+	return (struct flame_box){
+		.frame = flame_stack_frame(b->p, b->nodes[node].stack),
+		.depth = depth,
+		.nr_frames = 1,
+		.flags = node && !s->now ? FLAME_BOX_GONE : 0,
+		.start = start,
+		.width = s->width,
+		.total = s->now,
+		.self = s->now_self,
+		.before_total = s->before,
+		.before_self = s->before_self,
+	};
+}
+
+/* A box that is being filled: its children are order[next .. end). */
+struct open_box {
+	uint32_t box, node;
+	uint32_t next;
+	int64_t edge;		/* where its next child starts */
+	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
+};
+
+static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
+{
+	const struct flame_box *box = &layout->boxes[open->box];
+	int64_t self = box->flags & FLAME_BOX_GONE ? box->before_self : box->self;
+	int64_t rest = box->start + box->width - self - open->edge;
+
+	layout->nr_hidden += open->nr_hidden;
+	if (!open->nr_hidden || rest <= 0 || (double)rest < b->options->min_total)
+		return;
+	layout->boxes[layout->nr_boxes++] = (struct flame_box){
+		.caller = open->box,
+		.depth = box->depth + 1,
+		.nr_frames = open->nr_hidden > UINT32_MAX ? UINT32_MAX : (uint32_t)open->nr_hidden,
+		.flags = FLAME_BOX_REST,
+		.start = open->edge,
+		.width = rest,
+		.total = rest,
+	};
+}
+
+static void place(struct flame_layout *layout, const struct builder *b, const struct flame_pair *order,
+		  const uint32_t *first, struct open_box *open)
+{
+	uint32_t nr_order = (uint32_t)b->nr_nodes - 1;
+	size_t depth = 0;
+
+	layout->boxes[layout->nr_boxes++] = node_box(b, 0, 0, 0);
+	open[0] = (struct open_box){ .next = first[0], .nr_hidden = b->all.nr_frames };
+	for (;;) {
+		struct open_box *top = &open[depth];
+		const struct sums *s;
+		uint32_t node;
+
+		if (top->next == nr_order || order[top->next].key != top->node) {
+			add_rest(layout, b, top);
+			if (!depth--)
+				return;
+			continue;
+		}
+		node = order[top->next++].row;
+		s = &b->nodes[node].sums;
+		open[depth + 1] = (struct open_box){ layout->nr_boxes, node, first[node], top->edge, s->nr_frames - 1 };
+		layout->boxes[layout->nr_boxes] = node_box(b, node, (uint32_t)depth + 1, top->edge);
+		layout->boxes[layout->nr_boxes++].caller = top->box;
+		top->edge += s->width;
+		top->nr_hidden -= s->nr_frames;
+		depth++;
+	}
+}
+
+static int place_nodes(struct flame_layout *layout, const struct builder *b)
+{
+	struct flame_pair *order = sort_siblings(b);
+	uint32_t *first = malloc(b->nr_nodes * sizeof(*first));
+	struct open_box *open = malloc(b->nr_nodes * sizeof(*open));
+	uint32_t nr_order = (uint32_t)b->nr_nodes - 1;
+	int err = FLAME_ENOMEM;
+
+	layout->boxes = malloc(2 * b->nr_nodes * sizeof(*layout->boxes));
+	if (!order || !first || !open || !layout->boxes)
+		goto out;
+	for (size_t i = 0; i < b->nr_nodes; i++)
+		first[i] = nr_order;
+	for (uint32_t i = nr_order; i-- > 0;)
+		first[order[i].key] = i;
+	place(layout, b, order, first, open);
+	err = 0;
+out:
+	free(order);
+	free(first);
+	free(open);
+	return err;
+}
+
+static int lay_out_sorted(struct flame_layout *layout, const struct flame_profile *p,
+			  const struct flame_layout_options *options)
+{
+	struct builder b = { .p = p, .options = options };
+	int err = collect_selves(&b);
+
+	if (!err)
+		err = collect_heads(&b);
+	if (!err)
+		err = sum_stacks(&b);
+	if (!err && !b.all.now)
+		err = FLAME_EEMPTY;
+	if (!err)
+		err = link_nodes(&b);
+	if (!err)
+		err = place_nodes(layout, &b);
+	layout->total = b.all.now;
+	layout->before = b.all.before;
+	layout->width = b.all.width;
+	free(b.selves);
+	free(b.heads);
+	free(b.sums);
+	free(b.nodes);
+	return err;
+}
+
+int flame_layout_init(struct flame_layout *layout, const struct flame_profile *p,
+		      const struct flame_layout_options *options)
+{
+	int err;
+
+	*layout = (struct flame_layout){ 0 };
+	err = options->in_order ? flame_chart_lay_out(layout, p, options) : lay_out_sorted(layout, p, options);
+	for (uint32_t i = 0; !err && i < layout->nr_boxes; i++) {
+		if (layout->boxes[i].depth > layout->max_depth)
+			layout->max_depth = layout->boxes[i].depth;
+	}
+	if (err)
+		flame_layout_release(layout);
+	return err;
+}
+
+void flame_layout_release(struct flame_layout *layout)
+{
+	free(layout->boxes);
+	*layout = (struct flame_layout){ 0 };
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * svg.c - the document around the boxes: header, footer, legend, style and script.
+ *
+ * It is complete without script. The viewer then lays it out again in the pixels of its container.
+ */
+#include "svg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "svg_picture.h"
+#include "viewer.h"
+
+#define NOTE_LESS 2		/* pixels that notes are smaller */
+#define FONT_FAMILY "Verdana, &quot;DejaVu Sans&quot;, Geneva, sans-serif"
+
+static void put_coordinate(struct svg_out *out, const char *name, double v)
+{
+	svg_puts(out, name);
+	svg_tenths(out, llrint(v * 10));
+	svg_puts(out, "\"");
+}
+
+static void put_string(struct svg_out *out, const char *name, const char *value)
+{
+	svg_puts(out, name);
+	svg_escaped(out, svg_span(value));
+	svg_puts(out, "\"");
+}
+
+static void put_text_start(struct svg_out *out, const char *class, double x, double y)
+{
+	svg_puts(out, "<text class=\"");
+	svg_puts(out, class);
+	put_coordinate(out, "\" x=\"", x);
+	put_coordinate(out, " y=\"", y);
+}
+
+static void put_prologue(struct picture *pic)
+{
+	struct svg_out *out = &pic->out;
+
+	svg_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
+	svg_puts(out, "<!-- Flame graph by fgtools -->\n");
+	if (pic->o->notes) {
+		svg_puts(out, "<!-- NOTES: ");
+		svg_comment(out, pic->o->notes);
+		svg_puts(out, " -->\n");
+	}
+}
+
+/* What the viewer has to know; see viewer/flame.js. */
+static void put_viewer_data(struct picture *pic)
+{
+	const struct flame_svg_options *o = pic->o;
+	struct svg_out *out = &pic->out;
+
+	put_string(out, " data-unit=\"", pic->countname);
+	put_string(out, " data-nametype=\"", pic->nametype);
+	svg_puts(out, " data-base=\"");
+	svg_int(out, pic->base);
+	svg_printf(out, "\" data-decimals=\"%u\" data-factor=\"%.17g\"", pic->decimals, pic->factor);
+	put_coordinate(out, " data-row=\"", pic->row);
+	put_coordinate(out, " data-size=\"", pic->font.size);
+	if (o->fontwidth > 0)
+		svg_printf(out, " data-advance=\"%g\"", o->fontwidth);
+	svg_puts(out, " data-advances=\"");
+	svg_put_advances(out);
+	svg_puts(out, "\"");
+	put_coordinate(out, " data-top=\"", pic->top);
+	put_coordinate(out, " data-legend=\"", pic->legend_y);
+	if (o->width <= 0)
+		svg_puts(out, " data-fluid=\"1\"");
+	if (o->before)
+		svg_printf(out, " data-before=\"%lld\"", (long long)pic->layout.before);
+	if (o->negate)
+		svg_puts(out, " data-negate=\"1\"");
+}
+
+static void put_root(struct picture *pic)
+{
+	struct svg_out *out = &pic->out;
+
+	svg_puts(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"flamegraph\"");
+	if (pic->o->width > 0) {
+		put_coordinate(out, " width=\"", pic->width);
+		put_coordinate(out, " height=\"", pic->height);
+	} else {
+		svg_puts(out, " width=\"100%\"");
+	}
+	svg_puts(out, " viewBox=\"0 0 ");
+	svg_tenths(out, llrint(pic->width * 10));
+	put_coordinate(out, " ", pic->height);
+	svg_puts(out, " font-family=\"");
+	if (pic->o->fonttype)
+		svg_escaped(out, svg_span(pic->o->fonttype));
+	else
+		svg_puts(out, FONT_FAMILY);
+	put_coordinate(out, "\" font-size=\"", pic->font.size);
+	put_string(out, " role=\"img\" aria-label=\"", pic->title);
+	put_viewer_data(pic);
+	svg_puts(out, ">\n");
+}
+
+static void put_style(struct picture *pic)
+{
+	svg_puts(&pic->out, "<style><![CDATA[\n");
+	svg_bytes(&pic->out, flame_viewer_css, flame_viewer_css_len);
+	svg_puts(&pic->out, "]]></style>\n");
+}
+
+static void put_definitions(struct picture *pic)
+{
+	const struct flame_background *named;
+	const char *bg = pic->o->bgcolors, *top, *bottom;
+
+	if (!bg)
+		bg = !pic->o->colors || pic->o->before ? "white" : flame_palette_background(pic->palette);
+	named = flame_background_find(bg);
+	top = named ? named->top : bg;
+	bottom = named ? named->bottom : bg;
+	svg_printf(&pic->out, "<defs>\n<linearGradient id=\"fg-bg\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">"
+		   "<stop offset=\"5%%\" stop-color=\"%s\"/><stop offset=\"95%%\" stop-color=\"%s\"/>"
+		   "</linearGradient>\n", top, bottom);
+	svg_puts(&pic->out, "<pattern id=\"fg-rest\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+		 "<rect width=\"6\" height=\"6\" fill=\"#e4e4e4\"/>"
+		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#b4b4b4\"/></pattern>\n");
+	svg_puts(&pic->out, "<pattern id=\"fg-gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+		 "<rect width=\"6\" height=\"6\" fill=\"#eef4ff\"/>"
+		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#cfdff8\"/></pattern>\n");
+	svg_puts(&pic->out, "</defs>\n<rect class=\"bg\" width=\"100%\" height=\"100%\" fill=\"url(#fg-bg)\"/>\n");
+}
+
+static void put_heading(struct picture *pic, const char *class, const char *text, double y, double size)
+{
+	const struct svg_font font = { size, pic->font.fixed };
+	struct svg_out *out = &pic->out;
+	struct flame_span shown = svg_span(text);
+	bool cut;
+
+	put_text_start(out, class, pic->width / 2, y);
+	put_coordinate(out, " text-anchor=\"middle\" font-size=\"", size);
+	put_string(out, " data-text=\"", text);
+	svg_puts(out, ">");
+	shown.len = svg_text_fit(&font, shown, pic->width - 2 * SVG_XPAD, &cut);
+	svg_escaped(out, shown);
+	svg_puts(out, cut ? "..</text>\n" : "</text>\n");
+}
+
+/* The unit is here: what the widths mean. */
+static void put_total(struct picture *pic)
+{
+	struct svg_out *out = &pic->out;
+
+	put_text_start(out, "total", SVG_XPAD, pic->bar_y);
+	svg_puts(out, ">");
+	if (pic->o->before) {
+		svg_count(pic, pic->layout.before);
+		svg_puts(out, pic->o->negate ? " after, " : " before, ");
+	}
+	svg_count(pic, pic->base);
+	svg_puts(out, " ");
+	svg_escaped(out, svg_span(pic->countname));
+	svg_puts(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n" : "</text>\n");
+}
+
+static void put_header(struct picture *pic)
+{
+	put_heading(pic, "title", pic->title, pic->title_y, pic->font.size + SVG_TITLE_EXTRA);
+	if (pic->o->subtitle)
+		put_heading(pic, "subtitle", pic->o->subtitle, pic->subtitle_y, pic->font.size);
+	put_total(pic);
+}
+
+static void put_min_width(struct picture *pic)
+{
+	const struct flame_svg_options *o = pic->o;
+
+	if (o->minwidth < 0)
+		svg_printf(&pic->out, "%g px", SVG_MIN_WIDTH);
+	else
+		svg_printf(&pic->out, o->minwidth_percent ? "%g %%" : "%g px", o->minwidth);
+}
+
+static void put_notes(struct picture *pic)
+{
+	struct svg_out *out = &pic->out;
+	uint64_t hidden = pic->layout.nr_hidden;
+	double y = pic->notes_y;
+	char text[24];
+
+	if (hidden) {
+		put_text_start(out, "note", SVG_XPAD, y);
+		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
+		snprintf(text, sizeof(text), "%llu", (unsigned long long)hidden);
+		svg_puts(out, ">");
+		svg_grouped(out, text);
+		svg_puts(out, hidden == 1 ? " frame narrower than " : " frames narrower than ");
+		put_min_width(pic);
+		svg_puts(out, hidden == 1 ? " is hatched or left out</text>\n" : " are hatched or left out</text>\n");
+		y += pic->font.size + 4;
+	}
+	if (svg_is_low(pic)) {
+		put_text_start(out, "note low", SVG_XPAD, y);
+		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
+		svg_printf(out, ">Fewer than %d samples: the widths are a rough guess</text>\n", SVG_FEW_SAMPLES);
+	}
+}
+
+static void put_legend_entry(struct picture *pic, const struct legend_entry *e, double x, double y)
+{
+	struct svg_out *out = &pic->out;
+
+	svg_puts(out, "<g class=\"key\">");
+	put_coordinate(out, "<rect x=\"", x);
+	put_coordinate(out, " y=\"", y - SVG_SWATCH + 1);
+	svg_printf(out, " width=\"%d\" height=\"%d\" rx=\"2\" stroke=\"#999\" stroke-width=\"0.5\" fill=\"", SVG_SWATCH, SVG_SWATCH);
+	if (e->fill)
+		svg_puts(out, e->fill);
+	else
+		svg_printf(out, "rgb(%u,%u,%u)", e->color.r, e->color.g, e->color.b);
+	put_coordinate(out, "\"/><text x=\"", x + SVG_SWATCH + 5);
+	put_coordinate(out, " y=\"", y);
+	put_coordinate(out, " font-size=\"", pic->font.size - 1);
+	svg_puts(out, ">");
+	svg_escaped(out, svg_span(e->label));
+	svg_puts(out, "</text></g>\n");
+}
+
+static void put_legend(struct picture *pic)
+{
+	double x = SVG_XPAD, y = pic->legend_y;
+
+	if (!pic->nr_legend)
+		return;
+	svg_puts(&pic->out, "<g class=\"legend\">\n");
+	for (size_t i = 0; i < pic->nr_legend; i++) {
+		double w = svg_legend_width(pic, &pic->legend[i]);
+
+		if (x > SVG_XPAD && x + w > pic->width) {
+			x = SVG_XPAD;
+			y += pic->font.size + 6;
+		}
+		put_legend_entry(pic, &pic->legend[i], x, y);
+		x += w;
+	}
+	svg_puts(&pic->out, "</g>\n");
+}
+
+static void put_footer(struct picture *pic)
+{
+	put_text_start(&pic->out, "details", SVG_XPAD, pic->details_y);
+	svg_puts(&pic->out, "> </text>\n");
+	put_text_start(&pic->out, "matched", pic->width - SVG_XPAD, pic->details_y);
+	svg_puts(&pic->out, " text-anchor=\"end\"> </text>\n");
+	put_notes(pic);
+	put_legend(pic);
+}
+
+static void put_script(struct picture *pic)
+{
+	svg_puts(&pic->out, "<script type=\"text/ecmascript\"><![CDATA[\n");
+	svg_bytes(&pic->out, flame_viewer_js, flame_viewer_js_len);
+	svg_puts(&pic->out, "]]></script>\n</svg>\n");
+}
+
+static int put_document(struct picture *pic)
+{
+	int err;
+
+	put_prologue(pic);
+	put_root(pic);
+	put_style(pic);
+	put_definitions(pic);
+	put_header(pic);
+	svg_puts(&pic->out, pic->o->before ? "<g class=\"frames d\" xml:space=\"preserve\">\n"
+					  : "<g class=\"frames\" xml:space=\"preserve\">\n");
+	err = svg_write_boxes(pic);
+	if (err)
+		return err;
+	svg_puts(&pic->out, "</g>\n");
+	put_footer(pic);
+	put_script(pic);
+	svg_flush(&pic->out);
+	if (fflush(pic->out.file) != 0 || ferror(pic->out.file))
+		return FLAME_EIO;
+	return pic->map ? flame_color_map_save(pic->map, pic->o->palette_map) : 0;
+}
+
+int flame_svg_write(const struct flame_profile *p, const struct flame_svg_options *options, FILE *out)
+{
+	struct picture *pic = calloc(1, sizeof(*pic));
+	int err;
+
+	if (!pic)
+		return FLAME_ENOMEM;
+	pic->out.file = out;
+	err = svg_picture_init(pic, p, options);
+	if (!err)
+		err = put_document(pic);
+	svg_picture_release(pic);
+	free(pic);
+	return err;
+}

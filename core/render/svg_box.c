@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * svg_box.c - one <g> for each box: title, rectangle and label.
+ *
+ * data-v holds what the viewer lays out again from: start, width, total, self, depth; of a
+ * differential also the total and self before.
+ */
+#include "svg_picture.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Pixels between a box's edge and its label. */
+#define LABEL_PAD 3
+/* From this width on boxes give half a pixel to the gap to their neighbour. */
+#define GAP_FROM_TENTHS 30
+#define GAP_TENTHS 5
+
+/* A fraction is exact: "12.5" of 12500 thousandths. */
+static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_MAX])
+{
+	uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value, unit = 1;
+	int n = (int)decimals;
+
+	for (uint32_t i = 0; i < decimals; i++)
+		unit *= 10;
+	for (; n && v % 10 == 0; n--) {
+		v /= 10;
+		unit /= 10;
+	}
+	n = n ? snprintf(text, SVG_COUNT_MAX, "%s%llu.%0*llu", value < 0 ? "-" : "",
+			 (unsigned long long)(v / unit), n, (unsigned long long)(v % unit))
+	      : snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)v);
+}
+
+static double power_of_ten(uint32_t n)
+{
+	double v = 1;
+
+	while (n--)
+		v *= 10;
+	return v;
+}
+
+static void factored_text(const struct picture *pic, int64_t value, char text[SVG_COUNT_MAX])
+{
+	double v = (double)value / power_of_ten(pic->decimals) * pic->factor;
+	size_t len;
+
+	snprintf(text, SVG_COUNT_MAX, "%.*f", (int)pic->decimals, v);
+	if (!strchr(text, '.'))
+		return;
+	for (len = strlen(text); text[len - 1] == '0'; len--)
+		;
+	text[text[len - 1] == '.' ? len - 1 : len] = '\0';
+}
+
+void svg_count_text(const struct picture *pic, int64_t value, char text[SVG_COUNT_MAX])
+{
+	if (pic->factor == 1)
+		decimal_text(value, pic->decimals, text);
+	else
+		factored_text(pic, value, text);
+}
+
+void svg_count(struct picture *pic, int64_t value)
+{
+	char text[SVG_COUNT_MAX];
+
+	svg_count_text(pic, value, text);
+	svg_grouped(&pic->out, text);
+}
+
+double svg_share(const struct picture *pic, int64_t value)
+{
+	if (pic->base <= 0)
+		return 0;
+	if (pic->factor == 1 || pic->decimals)
+		return 100 * (double)value / (double)pic->base;
+	return 100 * rint((double)value * pic->factor) / ((double)pic->base * pic->factor);
+}
+
+static struct flame_span box_name(const struct picture *pic, const struct flame_box *box)
+{
+	if (!box->frame)
+		return svg_span("all");
+	return flame_string_get(pic->p, flame_frame_get(pic->p, box->frame)->name);
+}
+
+static enum flame_kind box_kind(const struct picture *pic, const struct flame_box *box)
+{
+	return box->frame ? flame_frame_get(pic->p, box->frame)->kind : FLAME_TASK;
+}
+
+static int64_t box_delta(const struct picture *pic, const struct flame_box *box)
+{
+	int64_t delta = pic->o->delta_self ? box->self - box->before_self : box->total - box->before_total;
+
+	return pic->o->negate ? -delta : delta;
+}
+
+int64_t svg_max_delta(const struct picture *pic)
+{
+	int64_t max = 1;
+
+	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
+		const struct flame_box *box = &pic->layout.boxes[i];
+		int64_t delta = box_delta(pic, box);
+
+		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE))
+			continue;
+		if (delta < 0)
+			delta = -delta;
+		if (delta > max)
+			max = delta;
+	}
+	return max;
+}
+
+static struct flame_rgb palette_color(struct picture *pic, struct flame_span name, enum flame_kind kind)
+{
+	double v[3];
+
+	flame_color_numbers(pic->source, name, kind, &pic->random, v);
+	return flame_palette_color(pic->palette, name, kind, v);
+}
+
+static int mapped_color(struct picture *pic, struct flame_span name, enum flame_kind kind, struct flame_rgb *color)
+{
+	if (flame_color_map_get(pic->map, name, kind, color))
+		return 0;
+	*color = palette_color(pic, name, kind);
+	return flame_color_map_set(pic->map, name, kind, *color);
+}
+
+static int box_color(struct picture *pic, const struct flame_box *box, struct flame_rgb *color)
+{
+	/* flamegraph.pl's root has an empty name, and its shade. */
+	struct flame_span name = box->frame ? box_name(pic, box) : svg_span("");
+	enum flame_kind kind = box->frame || pic->by_kind ? box_kind(pic, box) : FLAME_USER;
+
+	if (flame_color_marker(name, color))
+		return 0;
+	if (pic->o->before) {
+		*color = flame_color_delta(box_delta(pic, box), pic->max_delta);
+		return 0;
+	}
+	if (pic->map)
+		return mapped_color(pic, name, kind, color);
+	*color = palette_color(pic, name, kind);
+	return 0;
+}
+
+static void put_count_and_share(struct picture *pic, int64_t value)
+{
+	struct svg_out *out = &pic->out;
+
+	svg_count(pic, value);
+	svg_puts(out, " ");
+	svg_escaped(out, svg_span(pic->countname));
+	svg_puts(out, ", ");
+	svg_percent(out, svg_share(pic, value));
+	svg_puts(out, "%");
+}
+
+static void put_self_delta(struct picture *pic, const struct flame_box *box)
+{
+	int64_t delta = box->self - box->before_self;
+
+	if (pic->o->negate)
+		delta = -delta;
+	svg_puts(&pic->out, delta > 0 ? "; +" : "; ");
+	svg_percent(&pic->out, pic->base > 0 ? 100 * (double)delta / (double)pic->base : 0);
+	svg_puts(&pic->out, "%");
+}
+
+static void put_gone_title(struct picture *pic, const struct flame_box *box)
+{
+	svg_puts(&pic->out, "1 frame too narrow now: ");
+	svg_escaped(&pic->out, box_name(pic, box));
+	svg_puts(&pic->out, " (gone; before ");
+	put_count_and_share(pic, box->before_total);
+	svg_puts(&pic->out, ")");
+}
+
+static void put_all_title(struct picture *pic)
+{
+	svg_puts(&pic->out, "all (");
+	svg_count(pic, pic->base);
+	svg_puts(&pic->out, " ");
+	svg_escaped(&pic->out, svg_span(pic->countname));
+	svg_puts(&pic->out, ", 100%)");
+}
+
+static void put_rest_title(struct picture *pic, const struct flame_box *box)
+{
+	svg_int(&pic->out, box->nr_frames);
+	svg_puts(&pic->out, box->nr_frames == 1 ? " frame too narrow (" : " frames too narrow (");
+	put_count_and_share(pic, box->total);
+	svg_puts(&pic->out, ")");
+}
+
+static void put_frame_title(struct picture *pic, const struct flame_box *box)
+{
+	svg_escaped(&pic->out, box_name(pic, box));
+	svg_puts(&pic->out, " (");
+	put_count_and_share(pic, box->total);
+	if (pic->o->before)
+		put_self_delta(pic, box);
+	svg_puts(&pic->out, ")");
+}
+
+static void put_title(struct picture *pic, const struct flame_box *box)
+{
+	svg_puts(&pic->out, "<title>");
+	if (box->flags & FLAME_BOX_GONE)
+		put_gone_title(pic, box);
+	else if (box->flags & FLAME_BOX_REST)
+		put_rest_title(pic, box);
+	else if (!box->frame)
+		put_all_title(pic);
+	else
+		put_frame_title(pic, box);
+	svg_puts(&pic->out, "</title>");
+}
+
+static void put_values(struct svg_out *out, const int64_t *values, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		svg_puts(out, i ? " " : " data-v=\"");
+		svg_int(out, values[i]);
+	}
+	svg_puts(out, "\"");
+}
+
+static void put_group(struct picture *pic, const struct flame_box *box)
+{
+	int64_t values[] = { box->start, box->width, box->total, box->self, box->depth,
+			     box->before_total, box->before_self };
+	const char *class = box->flags & FLAME_BOX_GONE ? "g" : box->flags & FLAME_BOX_REST ? "r" : "f";
+
+	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->base)
+		values[1] = values[2] = pic->base;
+	svg_puts(&pic->out, "<g class=\"");
+	svg_puts(&pic->out, class);
+	svg_puts(&pic->out, "\"");
+	put_values(&pic->out, values, pic->o->before ? 7 : 5);
+	svg_puts(&pic->out, ">");
+}
+
+static void put_attribute(struct svg_out *out, const char *name, int64_t tenths)
+{
+	svg_puts(out, name);
+	svg_tenths(out, tenths);
+	svg_puts(out, "\"");
+}
+
+static void put_fill(struct svg_out *out, struct flame_rgb c)
+{
+	svg_puts(out, " fill=\"rgb(");
+	svg_int(out, c.r);
+	svg_puts(out, ",");
+	svg_int(out, c.g);
+	svg_puts(out, ",");
+	svg_int(out, c.b);
+	svg_puts(out, ")\"/>");
+}
+
+/* Edges in tenths of a pixel: rounding edges, not widths, keeps neighbours flush. */
+struct edges {
+	int64_t left, width, top;
+};
+
+static struct edges box_edges(const struct picture *pic, const struct flame_box *box)
+{
+	bool is_all = !box->frame && !(box->flags & FLAME_BOX_REST);
+	int64_t width = is_all && box->width < pic->base ? pic->base : box->width;
+	int64_t left = llrint((double)box->start * pic->scale * 10);
+	int64_t right = llrint((double)(box->start + width) * pic->scale * 10);
+	uint32_t row = pic->o->inverted ? box->depth : pic->layout.max_depth - box->depth;
+
+	return (struct edges){
+		.left = SVG_XPAD * 10 + left,
+		.width = right - left,
+		.top = llrint((pic->top + row * pic->row) * 10),
+	};
+}
+
+static void put_rect(struct picture *pic, const struct edges *e)
+{
+	struct svg_out *out = &pic->out;
+
+	put_attribute(out, "<rect x=\"", e->left);
+	put_attribute(out, " y=\"", e->top);
+	put_attribute(out, " width=\"", e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
+	put_attribute(out, " height=\"", llrint((pic->row - 1) * 10));
+	svg_puts(out, " rx=\"2\"");
+}
+
+static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e, bool is_light)
+{
+	struct flame_span name = box_name(pic, box);
+	struct svg_out *out = &pic->out;
+	bool cut;
+
+	name.len = svg_text_fit(&pic->font, name, (double)e->width / 10 - 2 * LABEL_PAD, &cut);
+	if (!name.len)
+		return;
+	put_attribute(out, "<text x=\"", e->left + LABEL_PAD * 10);
+	put_attribute(out, " y=\"", e->top + llrint((pic->row - 1) * 5 + pic->font.size * 3.6));
+	svg_puts(out, is_light ? " fill=\"#fff\">" : ">");
+	svg_escaped(out, name);
+	svg_puts(out, cut ? "..</text>" : "</text>");
+}
+
+static void put_box(struct picture *pic, const struct flame_box *box, struct flame_rgb color)
+{
+	struct edges e = box_edges(pic, box);
+
+	put_group(pic, box);
+	put_title(pic, box);
+	put_rect(pic, &e);
+	if (box->flags & FLAME_BOX_GONE)
+		svg_puts(&pic->out, " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
+	else if (box->flags & FLAME_BOX_REST)
+		svg_puts(&pic->out, " fill=\"url(#fg-rest)\"/>");
+	else
+		put_fill(&pic->out, color);
+	if (!(box->flags & FLAME_BOX_REST))
+		put_label(pic, box, &e, !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color));
+	svg_puts(&pic->out, "</g>\n");
+}
+
+int svg_write_boxes(struct picture *pic)
+{
+	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
+		const struct flame_box *box = &pic->layout.boxes[i];
+		struct flame_rgb color = { 0, 0, 0 };
+		int err = 0;
+
+		if (!(box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE)))
+			err = box_color(pic, box, &color);
+		if (err)
+			return err;
+		put_box(pic, box, color);
+	}
+	return 0;
+}

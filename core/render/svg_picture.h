@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_SVG_PICTURE_H
+#define FLAME_SVG_PICTURE_H
+/* What the parts of the SVG writer share: the options with their defaults, and where things stand. */
+#include "color.h"
+#include "layout.h"
+#include "svg.h"
+#include "svg_text.h"
+
+#define SVG_XPAD 10		/* pixels left and right of the frames, as flamegraph.pl's */
+#define SVG_FLUID_WIDTH 1200	/* pixels that a fluid picture is laid out for */
+#define SVG_MIN_WIDTH 0.1	/* pixels of a frame that is drawn, where the options do not say */
+#define SVG_FEW_SAMPLES 100	/* fewer get a warning */
+#define SVG_TITLE_EXTRA 5	/* pixels that the title is larger than the text */
+#define SVG_BAR_HEIGHT 24	/* of the row that holds the total, reset and search */
+#define SVG_SWATCH 10		/* of a legend entry */
+#define SVG_LEGEND_GAP 14	/* pixels between two entries */
+#define SVG_NR_LEGEND (FLAME_NR_KINDS + 1)
+
+struct legend_entry {
+	const char *label;
+	const char *fill;	/* NULL: color */
+	struct flame_rgb color;
+};
+
+struct picture {
+	const struct flame_profile *p;
+	const struct flame_svg_options *o;
+	struct flame_layout layout;
+
+	const char *title, *countname, *nametype;
+	uint32_t decimals;	/* values are thousandths where 3, and so on */
+	double factor;
+	int64_t base;		/* 100 %, in values */
+	double min_total;	/* frames with less are not drawn */
+
+	const struct flame_palette *palette;
+	enum flame_color_source source;
+	uint64_t random;
+	struct flame_color_map *map;	/* NULL: no consistent palette */
+	bool by_kind;		/* colours tell kinds */
+	int64_t max_delta;	/* of a differential; at least 1 */
+
+	struct svg_font font;
+	double width, row;
+	double scale;		/* pixels a value */
+	double title_y, subtitle_y, bar_y, top, details_y, notes_y, legend_y, height;
+
+	struct legend_entry legend[SVG_NR_LEGEND];
+	size_t nr_legend;
+
+	struct svg_out out;
+};
+
+/*
+ * Fill the zeroed @pic. The pointers stay the caller's, and have to outlive it.
+ * Return: 0, or what flame_svg_write() returns. Release it in either case.
+ */
+int svg_picture_init(struct picture *pic, const struct flame_profile *p, const struct flame_svg_options *options);
+void svg_picture_release(struct picture *pic);
+double svg_legend_width(const struct picture *pic, const struct legend_entry *e);
+/* Return: true where there are so few samples that the widths say little. */
+bool svg_is_low(const struct picture *pic);
+
+/* Of a number as people read it: factor applied, decimals as short as exact. */
+#define SVG_COUNT_MAX 512
+void svg_count_text(const struct picture *pic, int64_t value, char text[SVG_COUNT_MAX]);
+void svg_count(struct picture *pic, int64_t value);
+/* Share of @value in the base, as flamegraph.pl computes it: from the number as shown. */
+double svg_share(const struct picture *pic, int64_t value);
+/* All of the frames, each with its title. Return: 0 or FLAME_ENOMEM. */
+int svg_write_boxes(struct picture *pic);
+/* The largest change of a drawn frame, at least 1. */
+int64_t svg_max_delta(const struct picture *pic);
+
+#endif

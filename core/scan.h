@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_SCAN_H
+#define FLAME_SCAN_H
+/* Looking at 16 bytes at a time where the processor can. */
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#define SCAN_SLACK 32	/* readable bytes that scan_byte() wants behind its text */
+
+/*
+ * Note where @byte stands in s[from .. len). @positions has room for one a byte; SCAN_SLACK bytes
+ * behind s[len] may be read. Return: how many.
+ */
+static inline size_t scan_byte(const char *s, size_t from, size_t len, char byte, uint32_t *positions)
+{
+	size_t nr = 0, i = from;
+
+#ifdef __SSE2__
+	const __m128i want = _mm_set1_epi8(byte);
+
+	for (; i < len; i += 16) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+		uint32_t mask = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, want));
+
+		if (len - i < 16)
+			mask &= (1u << (len - i)) - 1;
+		for (; mask; mask &= mask - 1)
+			positions[nr++] = (uint32_t)i + (uint32_t)__builtin_ctz(mask);
+	}
+#else
+	for (; i < len; i++) {
+		positions[nr] = (uint32_t)i;
+		nr += s[i] == byte;
+	}
+#endif
+	return nr;
+}
+
+/* Return: the length of the common start of two texts of at least @len bytes. */
+static inline size_t common_prefix(const char *a, const char *b, size_t len)
+{
+	size_t i = 0;
+
+	for (; i + 8 <= len; i += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, a + i, 8);
+		memcpy(&y, b + i, 8);
+		if (x != y) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+			return i + (size_t)__builtin_ctzll(x ^ y) / 8;
+#else
+			return i + (size_t)__builtin_clzll(x ^ y) / 8;
+#endif
+		}
+	}
+	while (i < len && a[i] == b[i])
+		i++;
+	return i;
+}
+
+/* Return: where two newlines follow each other in s[0 .. len), as the offset of the second; len where none do. */
+static inline size_t scan_empty_line(const char *s, size_t len)
+{
+	size_t i = 0;
+
+#ifdef __SSE2__
+	const __m128i nl = _mm_set1_epi8('\n');
+
+	for (; i + 17 <= len; i += 16) {
+		__m128i a = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(s + i)), nl);
+		__m128i b = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(s + i + 1)), nl);
+		int mask = _mm_movemask_epi8(_mm_and_si128(a, b));
+
+		if (mask)
+			return i + (size_t)__builtin_ctz((unsigned int)mask) + 1;
+	}
+#endif
+	for (; i + 1 < len; i++) {
+		if (s[i] == '\n' && s[i + 1] == '\n')
+			return i + 1;
+	}
+	return len;
+}
+
+#endif

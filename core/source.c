@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * source.c - reading bytes and decoding them. gzip: RFC 1952 through zlib, any number of members;
+ * zstd: RFC 8878 through libzstd, any number of frames; UTF-16 with a byte order mark.
+ */
+#include "source.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#ifdef HAVE_ZSTD
+#include <zstd.h>
+#endif
+
+#include "flame.h"
+
+#define CHUNK ((size_t)128 << 10)
+
+struct flame_source {
+	enum flame_encoding encoding;
+	int fd;
+	bool regular;
+	struct flame_source *below;	/* owned; NULL for a file descriptor */
+	unsigned char *in;		/* bytes from below, not decoded yet: in[pos .. end) */
+	size_t pos, end, room;
+	z_stream gz;
+#ifdef HAVE_ZSTD
+	ZSTD_DStream *zstd;
+#endif
+	bool done;			/* between gzip members or zstd frames */
+	uint32_t pending;		/* UTF-16: a high surrogate, or 0 */
+	const char *damage;
+};
+
+struct flame_source *flame_source_new(int fd)
+{
+	struct flame_source *s = calloc(1, sizeof(*s));
+	struct stat st;
+
+	if (!s)
+		return NULL;
+	s->fd = fd;
+	s->regular = !fstat(fd, &st) && S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
+	return s;
+}
+
+void flame_source_free(struct flame_source *s)
+{
+	if (!s)
+		return;
+	flame_source_free(s->below);
+	if (s->encoding == FLAME_GZIP)
+		inflateEnd(&s->gz);
+#ifdef HAVE_ZSTD
+	ZSTD_freeDStream(s->zstd);
+#endif
+	free(s->in);
+	free(s);
+}
+
+static int start_decoder(struct flame_source *s)
+{
+	if (s->encoding == FLAME_GZIP)
+		return inflateInit2(&s->gz, 15 + 16) == Z_OK ? 0 : FLAME_ENOMEM;
+	if (s->encoding == FLAME_ZSTD) {
+#ifdef HAVE_ZSTD
+		s->zstd = ZSTD_createDStream();
+		return s->zstd ? 0 : FLAME_ENOMEM;
+#else
+		return FLAME_EARG;
+#endif
+	}
+	return 0;
+}
+
+int flame_source_decode(struct flame_source **source, enum flame_encoding encoding, const char *head, size_t len)
+{
+	struct flame_source *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return FLAME_ENOMEM;
+	s->room = len > CHUNK ? len : CHUNK;
+	s->in = malloc(s->room);
+	if (!s->in) {
+		free(s);
+		return FLAME_ENOMEM;
+	}
+	memcpy(s->in, head, len);
+	s->end = len;
+	s->encoding = encoding;
+	err = start_decoder(s);
+	if (err) {
+		s->encoding = FLAME_PLAIN;
+		flame_source_free(s);
+		return err;
+	}
+	s->below = *source;
+	*source = s;
+	return 0;
+}
+
+bool flame_source_is_plain(const struct flame_source *s)
+{
+	return !s->below && s->regular;
+}
+
+int flame_source_error(const struct flame_source *s, const char **damage)
+{
+	for (; s; s = s->below) {
+		if (s->damage) {
+			*damage = s->damage;
+			return FLAME_EDAMAGED;
+		}
+	}
+	return FLAME_EIO;
+}
+
+/* More bytes behind in[end), moved to the start first. Return: as read(2). */
+static ssize_t refill(struct flame_source *s)
+{
+	ssize_t got;
+
+	memmove(s->in, s->in + s->pos, s->end - s->pos);
+	s->end -= s->pos;
+	s->pos = 0;
+	got = flame_source_read(s->below, (char *)s->in + s->end, s->room - s->end);
+	if (got > 0)
+		s->end += (size_t)got;
+	return got;
+}
+
+static ssize_t damaged(struct flame_source *s, const char *what)
+{
+	s->damage = what;
+	return -1;
+}
+
+/* Behind a member may come another one, or padding that is none of ours. */
+static ssize_t next_member(struct flame_source *s)
+{
+	if (s->end - s->pos < 2 && refill(s) < 0)
+		return -1;
+	if (s->end - s->pos < 2 || s->in[s->pos] != 0x1f || s->in[s->pos + 1] != 0x8b)
+		return 0;
+	s->done = false;
+	inflateReset(&s->gz);
+	return 1;
+}
+
+static ssize_t read_gzip(struct flame_source *s, char *to, size_t room)
+{
+	for (;;) {
+		ssize_t more = 1;
+		int ret;
+
+		if (s->done && (more = next_member(s)) <= 0)
+			return more;
+		if (s->pos == s->end && (more = refill(s)) <= 0)
+			return more ? more : damaged(s, "the gzip data ends in the middle");
+		s->gz.next_in = s->in + s->pos;
+		s->gz.avail_in = (uInt)(s->end - s->pos);
+		s->gz.next_out = (Bytef *)to;
+		s->gz.avail_out = (uInt)room;
+		ret = inflate(&s->gz, Z_NO_FLUSH);
+		s->pos = s->end - s->gz.avail_in;
+		s->done = ret == Z_STREAM_END;
+		if (room != s->gz.avail_out)
+			return (ssize_t)(room - s->gz.avail_out);
+		if (ret != Z_OK && ret != Z_STREAM_END && ret != Z_BUF_ERROR)
+			return damaged(s, "the gzip data is corrupt");
+	}
+}
+
+#ifdef HAVE_ZSTD
+static ssize_t read_zstd(struct flame_source *s, char *to, size_t room)
+{
+	for (;;) {
+		ZSTD_outBuffer out = { to, room, 0 };
+		ZSTD_inBuffer in = { s->in, s->end, s->pos };
+		size_t ret;
+
+		if (s->pos == s->end) {
+			ssize_t more = refill(s);
+
+			if (more <= 0)
+				return more || s->done ? more : damaged(s, "the zstd data ends in the middle");
+			continue;
+		}
+		ret = ZSTD_decompressStream(s->zstd, &out, &in);
+		s->pos = in.pos;
+		if (ZSTD_isError(ret))
+			return damaged(s, "the zstd data is corrupt");
+		s->done = !ret;
+		if (out.pos)
+			return (ssize_t)out.pos;
+	}
+}
+#endif
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+/* One UTF-16 unit; a surrogate without its other half becomes U+FFFD. At most 6 bytes. */
+static size_t put_unit(struct flame_source *s, char *to, uint32_t unit)
+{
+	size_t n = 0;
+
+	if (s->pending) {
+		uint32_t high = s->pending;
+
+		s->pending = 0;
+		if (unit >= 0xdc00 && unit < 0xe000)
+			return put_utf8(to, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
+		n = put_utf8(to, 0xfffd);
+	}
+	if (unit >= 0xd800 && unit < 0xdc00) {
+		s->pending = unit;
+		return n;
+	}
+	if (unit == 0xfeff)
+		return n;
+	return n + put_utf8(to + n, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
+}
+
+static ssize_t read_utf16(struct flame_source *s, char *to, size_t room)
+{
+	size_t n = 0;
+
+	while (!n) {
+		if (s->end - s->pos < 2) {
+			ssize_t more = refill(s);
+
+			if (more <= 0)
+				return more;
+			continue;
+		}
+		while (s->end - s->pos >= 2 && room - n >= 6) {
+			unsigned char a = s->in[s->pos], b = s->in[s->pos + 1];
+
+			n += put_unit(s, to + n, s->encoding == FLAME_UTF16LE ? a | (uint32_t)b << 8 : b | (uint32_t)a << 8);
+			s->pos += 2;
+		}
+	}
+	return (ssize_t)n;
+}
+
+static ssize_t read_fd(struct flame_source *s, char *to, size_t room)
+{
+	ssize_t got;
+
+	do {
+		got = read(s->fd, to, room);
+	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
+ssize_t flame_source_read(struct flame_source *s, char *to, size_t room)
+{
+	switch (s->encoding) {
+	case FLAME_GZIP:
+		return read_gzip(s, to, room);
+#ifdef HAVE_ZSTD
+	case FLAME_ZSTD:
+		return read_zstd(s, to, room);
+#endif
+	case FLAME_UTF16LE:
+	case FLAME_UTF16BE:
+		return read_utf16(s, to, room);
+	default:
+		return read_fd(s, to, room);
+	}
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * transform.c - other stacks from the same samples. Each step maps stacks of the old profile to
+ * stacks of a new one; a caller's row is below its callees', so one pass in row order does.
+ * Regular expressions are matched once a frame, not once a stack.
+ */
+#define _GNU_SOURCE
+#include "transform.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "merge.h"
+#include "table.h"
+
+struct step {
+	const struct flame_profile *from;
+	struct flame_profile *to;
+	flame_frame *frames;	/* of from, in to */
+	flame_stack *map;	/* of from, in to; or FLAME_STACK_DROPPED */
+	bool *matches;		/* frames of from that the expression matches */
+};
+
+typedef void step_function(struct step *s);
+
+static char *compile(regex_t *re, const char *pattern)
+{
+	char text[256], *message = NULL;
+	int err = regcomp(re, pattern, REG_EXTENDED | REG_NOSUB);
+
+	if (!err)
+		return NULL;
+	regerror(err, re, text, sizeof(text));
+	if (asprintf(&message, "'%s' is not a regular expression: %s", pattern, text) < 0)
+		message = NULL;
+	return message;
+}
+
+char *flame_transform_check(const struct flame_transform_options *options)
+{
+	const char *const patterns[] = { options->only, options->exclude, options->focus };
+	char *message = NULL;
+	regex_t re;
+
+	for (size_t i = 0; !message && i < 3; i++) {
+		if (!patterns[i])
+			continue;
+		message = compile(&re, patterns[i]);
+		if (!message)
+			regfree(&re);
+	}
+	return message;
+}
+
+static int match_frames(struct step *s, const char *pattern)
+{
+	uint32_t nr = flame_nr_frames(s->from);
+	regex_t re;
+	char *message;
+
+	s->matches = calloc(nr, sizeof(*s->matches));
+	if (!s->matches)
+		return FLAME_ENOMEM;
+	message = compile(&re, pattern);
+	if (message) {
+		free(message);
+		return FLAME_EARG;
+	}
+	for (uint32_t i = 1; i < nr; i++) {
+		/* Strings of a profile end in a NUL; one inside a name hides what is behind it. */
+		struct flame_span name = flame_string_get(s->from, flame_frame_get(s->from, i)->name);
+
+		s->matches[i] = !regexec(&re, name.s, 0, NULL, 0);
+	}
+	regfree(&re);
+	return 0;
+}
+
+static flame_stack push_same(struct step *s, flame_stack i)
+{
+	return flame_stack_push(s->to, s->map[flame_stack_caller(s->from, i)], s->frames[flame_stack_frame(s->from, i)]);
+}
+
+/* Stacks that contain a matching frame, as a flag a stack. Return: NULL without memory. */
+static bool *containing(const struct step *s)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+	bool *has = calloc(nr, sizeof(*has));
+
+	for (uint32_t i = 1; has && i < nr; i++)
+		has[i] = has[flame_stack_caller(s->from, i)] || s->matches[flame_stack_frame(s->from, i)];
+	return has;
+}
+
+/* Keep the stacks of which @wanted contains a match. Rows that are dropped still need a place to hang on. */
+static void keep(struct step *s, bool wanted)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+	bool *has = containing(s), *used = calloc(nr, sizeof(*used));
+
+	for (uint32_t i = nr; has && used && i-- > 1;) {
+		used[i] |= has[i] == wanted;
+		used[flame_stack_caller(s->from, i)] |= used[i];
+	}
+	for (uint32_t i = 1; has && used && i < nr; i++)
+		s->map[i] = used[i] ? push_same(s, i) : FLAME_STACK_DROPPED;
+	for (uint32_t i = 0; has && used && i < nr; i++) {
+		if (has[i] != wanted)
+			s->map[i] = FLAME_STACK_DROPPED;
+	}
+	if (!has || !used)
+		s->map[0] = FLAME_STACK_DROPPED;
+	free(has);
+	free(used);
+}
+
+static void keep_only(struct step *s)
+{
+	keep(s, true);
+}
+
+static void keep_others(struct step *s)
+{
+	keep(s, false);
+}
+
+static void focus(struct step *s)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+
+	s->map[0] = FLAME_STACK_DROPPED;
+	for (uint32_t i = 1; i < nr; i++) {
+		flame_frame frame = flame_stack_frame(s->from, i);
+
+		if (s->map[flame_stack_caller(s->from, i)] != FLAME_STACK_DROPPED)
+			s->map[i] = push_same(s, i);
+		else
+			s->map[i] = s->matches[frame] ? flame_stack_push(s->to, 0, s->frames[frame]) : FLAME_STACK_DROPPED;
+	}
+}
+
+static void collapse_recursion(struct step *s)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+
+	for (uint32_t i = 1; i < nr; i++) {
+		flame_stack caller = flame_stack_caller(s->from, i);
+		bool same = caller && s->frames[flame_stack_frame(s->from, i)] == s->frames[flame_stack_frame(s->from, caller)];
+
+		s->map[i] = same ? s->map[caller] : push_same(s, i);
+	}
+}
+
+static void copy_stacks(struct step *s)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+
+	for (uint32_t i = 1; i < nr; i++)
+		s->map[i] = push_same(s, i);
+}
+
+static void reverse(struct step *s)
+{
+	bool *used = calloc(flame_nr_stacks(s->from), sizeof(*used));
+
+	for (uint32_t i = 0; used && i < flame_nr_samples(s->from); i++)
+		used[flame_sample_get(s->from, i)->stack] = true;
+	for (uint32_t i = 1; used && i < flame_nr_stacks(s->from); i++) {
+		flame_stack stack = 0;
+
+		for (flame_stack at = i; used[i] && at; at = flame_stack_caller(s->from, at))
+			stack = flame_stack_push(s->to, stack, s->frames[flame_stack_frame(s->from, at)]);
+		s->map[i] = stack;
+	}
+	free(used);
+}
+
+/* "lambda_0x7f00aa10" to "lambda_0x..."; @to has room for twice the name. */
+static size_t strip_hex(char *to, struct flame_span name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < name.len;) {
+		size_t digits = 0;
+
+		if (name.s[i] == '0' && i + 1 < name.len && name.s[i + 1] == 'x')
+			digits = strspn(name.s + i + 2, "0123456789abcdefABCDEF");
+		if (digits) {
+			n = (size_t)(stpcpy(to + n, "0x...") - to);
+			i += 2 + digits;
+		} else {
+			to[n++] = name.s[i++];
+		}
+	}
+	return n;
+}
+
+static flame_string copy_name(struct step *s, flame_string row, bool strip)
+{
+	struct flame_span name = flame_string_get(s->from, row);
+	char *buf = strip ? malloc(2 * name.len + 8) : NULL;
+	flame_string to;
+
+	if (!buf)
+		return flame_string_copy(s->to, s->from, row);
+	to = flame_intern(s->to, buf, strip_hex(buf, name));
+	free(buf);
+	return to;
+}
+
+static bool copy_frames(struct step *s, bool strip)
+{
+	uint32_t nr = flame_nr_frames(s->from);
+
+	s->frames = calloc(nr, sizeof(*s->frames));
+	for (uint32_t i = 1; s->frames && i < nr; i++) {
+		struct flame_frame_info info = *flame_frame_get(s->from, i);
+
+		info.name = copy_name(s, info.name, strip);
+		info.module = flame_string_copy(s->to, s->from, info.module);
+		info.file = flame_string_copy(s->to, s->from, info.file);
+		s->frames[i] = flame_frame_row(s->to, &info);
+	}
+	return s->frames;
+}
+
+static int run_step(struct flame_profile **p, step_function *function, const char *pattern, bool strip)
+{
+	struct step s = { .from = *p, .to = flame_profile_new(flame_profile_options(*p)) };
+	int err = s.to && copy_frames(&s, strip) ? 0 : FLAME_ENOMEM;
+
+	s.map = calloc(flame_nr_stacks(*p), sizeof(*s.map));
+	if (!s.map)
+		err = FLAME_ENOMEM;
+	if (!err && pattern)
+		err = match_frames(&s, pattern);
+	/* Types are copied whole, so that the first stays the first. */
+	for (uint32_t i = 1; !err && i < flame_nr_types(*p); i++)
+		flame_type_copy(s.to, *p, i);
+	if (!err) {
+		function(&s);
+		err = flame_samples_copy(s.to, *p, s.map);
+	}
+	if (!err)
+		err = flame_profile_error(s.to);
+	flame_lost_add(s.to, flame_lost(*p));
+	free(s.frames);
+	free(s.map);
+	free(s.matches);
+	flame_profile_free(err ? s.to : *p);
+	if (!err)
+		*p = s.to;
+	return err;
+}
+
+int flame_transform(struct flame_profile **p, const struct flame_transform_options *o)
+{
+	const struct {
+		bool wanted;
+		step_function *function;
+		const char *pattern;
+		bool strip;
+	} steps[] = {
+		{ o->strip_hex, copy_stacks, NULL, true },
+		{ o->only, keep_only, o->only, false },
+		{ o->exclude, keep_others, o->exclude, false },
+		{ o->focus, focus, o->focus, false },
+		{ o->collapse_recursion, collapse_recursion, NULL, false },
+		{ o->reverse, reverse, NULL, false },
+	};
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(*steps); i++) {
+		if (steps[i].wanted)
+			err = run_step(p, steps[i].function, steps[i].pattern, steps[i].strip);
+	}
+	return err;
+}

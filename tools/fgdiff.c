@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* fgdiff - two profiles in, what changed out. */
+#include "options.h"
+
+#include <string.h>
+
+#include "../core/diff.h"
+
+static int write_diff(struct tool *tool, const struct flame_profile *p)
+{
+	struct flame_folded_options folded = { .kinds = FLAME_ALL_KINDS };
+	struct flame_svg_options svg = tool->svg;
+	struct tool_output out;
+	int err;
+
+	if (tool_open_output(tool, &out))
+		return 1;
+	flame_is_differential(p, &folded.before, &folded.type);
+	svg.before = folded.before;
+	svg.type = folded.type;
+	if (!tool->to || !strcmp(tool->to, "folded"))
+		err = flame_folded_write(p, &folded, out.file);
+	else
+		err = flame_svg_write(p, &svg, out.file);
+	return tool_close_output(tool, &out, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct tool tool = {
+		.program = PROGRAM_DIFF,
+		.name = "fgdiff",
+		.usage = "fgdiff [OPTIONS] BEFORE AFTER",
+		.about = "Compare two profiles: folded text with two counts a line, before and after,\n"
+			 "or a differential flame graph (--to svg).",
+		.svg = { .minwidth = -1 },
+	};
+	struct flame_profile *before, *after = NULL, *diff = NULL;
+	flame_type before_type, after_type = 0;
+	int status = tool_parse(&tool, argc, argv), err = 0;
+
+	if (status >= 0)
+		return status;
+	before = tool_read(&tool, 0);
+	before_type = before ? tool_choose_type(&tool, 0, before) : 0;
+	if (before_type)
+		after = tool_read(&tool, 1);
+	after_type = after ? tool_choose_type(&tool, 1, after) : 0;
+	if (after_type)
+		err = flame_diff(&diff, before, before_type, after, after_type);
+	if (err)
+		tool_message(&tool, "error", "%s", flame_strerror(err));
+	status = diff ? write_diff(&tool, diff) : 1;
+	flame_profile_free(before);
+	flame_profile_free(after);
+	flame_profile_free(diff);
+	return status;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* fgrender - any profile in, an SVG flame graph out. */
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
+static char *count_name(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(p, type);
+	struct flame_span name = flame_string_get(p, info->unit);
+	const char *colon;
+
+	if (tool->read.count)
+		return NULL;
+	if (!name.len || (name.len == 5 && !memcmp(name.s, "count", 5)))
+		name = flame_string_get(p, info->name);
+	colon = memchr(name.s, ':', name.len);
+	/* "cycles:u" counts cycles; a tracepoint "sched:sched_switch" keeps its whole name. */
+	if (colon && name.len - (size_t)(colon - name.s) <= 5)
+		name.len = (size_t)(colon - name.s);
+	return name.len ? strndup(name.s, name.len) : NULL;
+}
+
+static int render(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	struct flame_svg_options svg = tool->svg;
+	struct tool_output out;
+	char *countname = NULL;
+	int status;
+
+	svg.type = type;
+	if (!flame_is_differential(p, &svg.before, &svg.type))
+		svg.before = 0;
+	if (!svg.countname && !svg.before)
+		svg.countname = countname = count_name(tool, p, type);
+	status = tool_open_output(tool, &out);
+	if (!status) {
+		int err = flame_svg_write(p, &svg, out.file);
+
+		if (err == FLAME_EARG)
+			tool_message(tool, "error", "negative values can only be drawn as a difference of two profiles: fgdiff BEFORE AFTER");
+		status = tool_close_output(tool, &out, err);
+	}
+	free(countname);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct tool tool = {
+		.program = PROGRAM_RENDER,
+		.name = "fgrender",
+		.usage = "fgrender [OPTIONS] [FILE]",
+		.about = "Draw a profile as a flame graph: an SVG picture to be opened in a browser.\n"
+			 "FILE is a profile in any format, or folded text; without it standard input is read.",
+		.svg = { .minwidth = -1 },
+	};
+	struct flame_profile *p;
+	flame_type type;
+	int status = tool_parse(&tool, argc, argv);
+
+	if (status >= 0)
+		return status;
+	p = tool_read(&tool, 0);
+	type = p ? tool_choose_type(&tool, 0, p) : 0;
+	status = type ? render(&tool, p, type) : 1;
+	flame_profile_free(p);
+	return status;
+}

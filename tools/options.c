@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum type {
+	FLAG,		/* bool */
+	TEXT,		/* const char * */
+	NUMBER,		/* double, not negative */
+	COUNT,		/* unsigned int */
+	CUSTOM,		/* by function */
+};
+
+struct option {
+	const char *name;	/* without "--" */
+	char letter;		/* 0: none */
+	enum type type;
+	unsigned int programs;
+	const char *argument;	/* its name in help; NULL: takes none */
+	const char *help;
+	size_t offset;		/* of the field in struct tool */
+	/* Return: NULL, or what is wrong with @value. */
+	const char *(*set)(struct tool *tool, const char *value);
+};
+
+#define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
+#define READING (PROGRAM_CONV | PROGRAM_RENDER)
+#define DRAWING PROGRAM_RENDER
+#define FIELD(field) offsetof(struct tool, field)
+
+static const char *set_pid(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->read.root = FLAME_ROOT_PID;
+	return NULL;
+}
+
+static const char *set_tid(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->read.root = FLAME_ROOT_TID;
+	return NULL;
+}
+
+static const char *set_no_comm(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->read.root = FLAME_ROOT_NONE;
+	return NULL;
+}
+
+static const char *set_kernel(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->annotate |= FLAME_KIND_BIT(FLAME_KERNEL);
+	return NULL;
+}
+
+static const char *set_jit(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->annotate |= FLAME_KIND_BIT(FLAME_JIT);
+	return NULL;
+}
+
+static const char *set_inline(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->annotate |= FLAME_KIND_BIT(FLAME_INLINED);
+	return NULL;
+}
+
+static const char *set_all(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->annotate = FLAME_ALL_KINDS;
+	return NULL;
+}
+
+static const char *set_skip_after(struct tool *tool, const char *value)
+{
+	if (tool->nr_skip_after == MAX_SKIP_AFTER)
+		return "is given more than 32 times (MAX_SKIP_AFTER)";
+	tool->skip_after[tool->nr_skip_after++] = value;
+	tool->read.skip_after = tool->skip_after;
+	return NULL;
+}
+
+static const char *set_time(struct tool *tool, const char *value)
+{
+	char *end;
+	const char *comma = strchr(value, ',');
+
+	if (!comma)
+		return "wants FROM,TO in seconds since the first sample, such as 2.5,10 or 5,";
+	tool->read.time_from = value == comma ? 0 : strtod(value, &end);
+	if (value != comma && end != comma)
+		return "wants a number of seconds before the comma";
+	tool->read.time_to = comma[1] ? strtod(comma + 1, &end) : 0;
+	if (comma[1] && *end)
+		return "wants a number of seconds behind the comma";
+	if (tool->read.time_from < 0 || (comma[1] && tool->read.time_to <= tool->read.time_from))
+		return "wants FROM below TO, and neither negative";
+	return NULL;
+}
+
+static const char *set_columns(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "1") && strcmp(value, "2"))
+		return "wants 1 or 2";
+	tool->read.columns = value[0] - '0';
+	return NULL;
+}
+
+static const char *set_minwidth(struct tool *tool, const char *value)
+{
+	char *end;
+
+	tool->svg.minwidth = strtod(value, &end);
+	tool->svg.minwidth_percent = *end == '%';
+	if (end == value || (*end && strcmp(end, "%")) || !(tool->svg.minwidth >= 0 && tool->svg.minwidth < 1e9))
+		return "wants pixels (0.1) or percent (0.5%)";
+	return NULL;
+}
+
+static const char *set_colors(struct tool *tool, const char *value)
+{
+	if (!flame_palette_known(value))
+		return "wants a palette that there is; --help lists them";
+	tool->svg.colors = value;
+	return NULL;
+}
+
+static const char *set_total(struct tool *tool, const char *value)
+{
+	char *end;
+
+	tool->svg.total = strtoll(value, &end, 10);
+	return end == value || *end || tool->svg.total < 0 ? "wants a whole number" : NULL;
+}
+
+static const char *set_cp(struct tool *tool, const char *value)
+{
+	(void)value;
+	tool->svg.palette_map = "palette.map";
+	return NULL;
+}
+
+static const char *set_delta(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "self") && strcmp(value, "total"))
+		return "wants self or total";
+	tool->svg.delta_self = value[0] == 's';
+	return NULL;
+}
+
+static const char *set_to(struct tool *tool, const char *value)
+{
+	bool svg = !strcmp(value, "svg");
+
+	if (!svg && strcmp(value, "folded"))
+		return "wants folded or svg";
+	tool->to = value;
+	return NULL;
+}
+
+static const struct option options[] = {
+	{ "help", 'h', CUSTOM, ALL, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, ALL, NULL, "print the version and exit", 0, NULL },
+	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
+	{ "from", 0, TEXT, ALL, "FORMAT", "input format (default: recognised by content)", FIELD(read.from), NULL },
+	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
+	{ "count", 0, FLAG, ALL, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
+	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
+	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
+	{ "pid", 0, CUSTOM, ALL, NULL, "root frame comm-pid", 0, set_pid },
+	{ "tid", 0, CUSTOM, ALL, NULL, "root frame comm-pid/tid", 0, set_tid },
+	{ "no-comm", 0, CUSTOM, ALL, NULL, "no root frame for the command", 0, set_no_comm },
+	{ "kernel", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark kernel frames with _[k]", 0, set_kernel },
+	{ "jit", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
+	{ "inline", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark inlined frames with _[i]", 0, set_inline },
+	{ "all", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "all of these marks", 0, set_all },
+	{ "addrs", 0, FLAG, ALL, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
+	{ "offsets", 0, FLAG, ALL, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "raw-names", 0, FLAG, ALL, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "skip-after", 0, CUSTOM, ALL, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
+	{ "only", 0, TEXT, ALL, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
+	{ "exclude", 0, TEXT, ALL, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
+	{ "focus", 0, TEXT, ALL, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
+	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
+	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\" and \"# unit:\" lines", FIELD(header), NULL },
+	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
+	{ "title", 0, TEXT, DRAWING, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
+	{ "subtitle", 0, TEXT, DRAWING, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "width", 0, NUMBER, DRAWING, "PIXELS", "fixed width (default: as wide as the page)", FIELD(svg.width), NULL },
+	{ "height", 0, NUMBER, DRAWING, "PIXELS", "of a frame (default: 16)", FIELD(svg.height), NULL },
+	{ "minwidth", 0, CUSTOM, DRAWING, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
+	{ "fonttype", 0, TEXT, DRAWING, "FONT", "font family (default: Verdana and the like)", FIELD(svg.fonttype), NULL },
+	{ "fontsize", 0, NUMBER, DRAWING, "PIXELS", "(default: 12)", FIELD(svg.fontsize), NULL },
+	{ "fontwidth", 0, NUMBER, DRAWING, "N", "mean width of a letter as a part of the font size (default: measured)", FIELD(svg.fontwidth), NULL },
+	{ "countname", 0, TEXT, DRAWING, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
+	{ "nametype", 0, TEXT, DRAWING, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
+	{ "colors", 0, CUSTOM, DRAWING, "PALETTE", "colours (default: auto)", 0, set_colors },
+	{ "bgcolors", 0, TEXT, DRAWING, "COLOUR", "yellow, blue, green, grey or #rrggbb", FIELD(svg.bgcolors), NULL },
+	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
+	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
+	{ "cp", 0, CUSTOM, DRAWING, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
+	{ "inverted", 0, FLAG, DRAWING, NULL, "root on top: an icicle graph", FIELD(svg.inverted), NULL },
+	{ "flamechart", 0, FLAG, DRAWING, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
+	{ "negate", 0, FLAG, DRAWING, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
+	{ "delta", 0, CUSTOM, DRAWING, "self|total", "change that colours a differential (default: total)", 0, set_delta },
+	{ "total", 0, CUSTOM, DRAWING, "N", "base of the percentages (default: the sum)", 0, set_total },
+	{ "factor", 0, NUMBER, DRAWING, "N", "show counts times N", FIELD(svg.factor), NULL },
+	{ "notes", 0, TEXT, DRAWING, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
+	{ "quiet", 'q', FLAG, ALL, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
+	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
+};
+
+#define NR_OPTIONS (sizeof(options) / sizeof(*options))
+
+static int usage_error(const struct tool *tool)
+{
+	fprintf(stderr, "%s --help tells more\n", tool->name);
+	return 2;
+}
+
+static void print_help(const struct tool *tool)
+{
+	printf("usage: %s\n%s\n\n", tool->usage, tool->about);
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const struct option *o = &options[i];
+		char left[64];
+
+		if (!(o->programs & tool->program))
+			continue;
+		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
+			 o->letter ? "," : " ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+		printf("  %-28s %s\n", left, o->help);
+	}
+	if (tool->program & DRAWING) {
+		printf("\nPalettes:");
+		for (size_t i = 0; flame_palette_names[i]; i++)
+			printf(" %s", flame_palette_names[i]);
+		putchar('\n');
+	}
+	printf("\nExit status: 0 all of the input was used; 1 failed, nothing was written; 2 wrong usage;\n"
+	       "3 written, but part of the input is damaged and could not be read.\n");
+}
+
+static void list_formats(void)
+{
+	for (size_t i = 0; flame_converters[i]; i++)
+		printf("%-12s %s\n", flame_converters[i]->name, flame_converters[i]->summary);
+}
+
+/* Return: the option called @name (of @len bytes) that this program has; NULL where there is none. */
+static const struct option *find_option(const struct tool *tool, const char *name, size_t len)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const struct option *o = &options[i];
+
+		if (o->programs & tool->program && strlen(o->name) == len && !memcmp(o->name, name, len))
+			return o;
+	}
+	return NULL;
+}
+
+static const struct option *find_letter(const struct tool *tool, char letter)
+{
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		if (options[i].letter == letter && options[i].programs & tool->program)
+			return &options[i];
+	}
+	return NULL;
+}
+
+/* How many single-letter edits lie between two names, at most. */
+static size_t distance(const char *a, size_t len, const char *b)
+{
+	size_t row[64], nr = strlen(b);
+
+	if (nr >= 64)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= nr; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= nr; j++) {
+			size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+
+			if (up + 1 < best)
+				best = up + 1;
+			if (row[j - 1] + 1 < best)
+				best = row[j - 1] + 1;
+			row[j] = best;
+			diagonal = up;
+		}
+	}
+	return row[nr];
+}
+
+static int unknown_option(const struct tool *tool, const char *arg, size_t len)
+{
+	const struct option *best = NULL;
+	size_t best_distance = 4;
+
+	for (size_t i = 0; i < NR_OPTIONS && arg[0] == '-' && arg[1] == '-' && len < 64; i++) {
+		size_t d = options[i].programs & tool->program ? distance(arg + 2, len - 2, options[i].name) : SIZE_MAX;
+
+		if (d < best_distance) {
+			best_distance = d;
+			best = &options[i];
+		}
+	}
+	if (best)
+		tool_message(tool, "error", "no option %.*s; did you mean --%s?", (int)len, arg, best->name);
+	else
+		tool_message(tool, "error", "no option %.*s", (int)len, arg);
+	return usage_error(tool);
+}
+
+static const char *set_number(double *to, const char *value)
+{
+	char *end;
+
+	*to = strtod(value, &end);
+	return end == value || *end || !(*to > 0 && *to < 1e9) ? "wants a number above 0" : NULL;
+}
+
+static const char *set_count(unsigned int *to, const char *value)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (end == value || *end || *value == '-' || n < 1 || n > 1024)
+		return "wants a number from 1 to 1024";
+	*to = (unsigned int)n;
+	return NULL;
+}
+
+/* Return: NULL, or what is wrong with @value. */
+static const char *set_option(struct tool *tool, const struct option *o, const char *value)
+{
+	void *field = (char *)tool + o->offset;
+
+	switch (o->type) {
+	case FLAG:
+		*(bool *)field = true;
+		return NULL;
+	case TEXT:
+		*(const char **)field = value;
+		return NULL;
+	case NUMBER:
+		return set_number(field, value);
+	case COUNT:
+		return set_count(field, value);
+	default:
+		return o->set(tool, value);
+	}
+}
+
+/* Options that answer at once. Return: the status to exit with; -1 where @o is none of them. */
+static int answer(const struct tool *tool, const struct option *o)
+{
+	if (o->type != CUSTOM || o->set)
+		return -1;
+	if (!strcmp(o->name, "help"))
+		print_help(tool);
+	else if (!strcmp(o->name, "version"))
+		printf("%s %s\n", tool->name, FLAME_VERSION);
+	else
+		list_formats();
+	return fflush(stdout) ? 1 : 0;
+}
+
+/* @value: what stands behind '=', or NULL. Return: -1 to go on, else the status to exit with. */
+static int take_option(struct tool *tool, const struct option *o, const char *value, int argc, char **argv, int *i)
+{
+	const char *wrong;
+	int status = answer(tool, o);
+
+	if (status >= 0)
+		return status;
+	if (!o->argument && value) {
+		tool_message(tool, "error", "--%s takes no value", o->name);
+		return usage_error(tool);
+	}
+	if (o->argument && !value) {
+		if (*i + 1 >= argc) {
+			tool_message(tool, "error", "--%s wants %s", o->name, o->argument);
+			return usage_error(tool);
+		}
+		value = argv[++*i];
+	}
+	wrong = set_option(tool, o, value);
+	if (!wrong)
+		return -1;
+	tool_message(tool, "error", "--%s %s (not '%s')", o->name, wrong, value ? value : "");
+	return usage_error(tool);
+}
+
+static int take_letters(struct tool *tool, const char *arg, int argc, char **argv, int *i)
+{
+	for (const char *c = arg + 1; *c; c++) {
+		const struct option *o = find_letter(tool, *c);
+		int status;
+
+		if (!o)
+			return unknown_option(tool, arg, strlen(arg));
+		status = take_option(tool, o, o->argument && c[1] ? c + 1 : NULL, argc, argv, i);
+		if (status >= 0 || o->argument)
+			return status;
+	}
+	return -1;
+}
+
+static int take_input(struct tool *tool, const char *arg)
+{
+	size_t most = tool->program == PROGRAM_DIFF ? 2 : 1;
+
+	if (tool->nr_inputs == most) {
+		tool_message(tool, "error", "more than %zu input file%s: '%s'", most, most > 1 ? "s" : "", arg);
+		return usage_error(tool);
+	}
+	tool->inputs[tool->nr_inputs++] = arg;
+	return -1;
+}
+
+static int check(struct tool *tool)
+{
+	char *wrong = flame_transform_check(&tool->transform);
+
+	if (wrong) {
+		tool_message(tool, "error", "%s", wrong);
+		free(wrong);
+		return usage_error(tool);
+	}
+	if (tool->program == PROGRAM_DIFF && tool->nr_inputs != 2) {
+		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
+		return usage_error(tool);
+	}
+	if (!tool->nr_inputs)
+		tool->inputs[tool->nr_inputs++] = "-";
+	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
+	tool->read.ordered = tool->svg.in_order;
+	return -1;
+}
+
+int tool_parse(struct tool *tool, int argc, char **argv)
+{
+	bool only_inputs = false;
+	int status = -1;
+
+	for (int i = 1; status < 0 && i < argc; i++) {
+		const char *arg = argv[i], *equals = strchr(arg, '=');
+		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
+		const struct option *o;
+
+		if (only_inputs || arg[0] != '-' || !arg[1]) {
+			status = take_input(tool, arg);
+		} else if (!strcmp(arg, "--")) {
+			only_inputs = true;
+		} else if (arg[1] != '-') {
+			status = take_letters(tool, arg, argc, argv, &i);
+		} else {
+			o = find_option(tool, arg + 2, len - 2);
+			status = o ? take_option(tool, o, equals ? equals + 1 : NULL, argc, argv, &i) :
+				     unknown_option(tool, arg, len);
+		}
+	}
+	return status < 0 ? check(tool) : status;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_TOOLS_OPTIONS_H
+#define FLAME_TOOLS_OPTIONS_H
+/* The option table that all programs share: parsing, help and the check of the documents come from it. */
+#include "../core/converter.h"
+#include "../core/folded.h"
+#include "../core/render/svg.h"
+#include "../core/transform.h"
+
+enum program {
+	PROGRAM_CONV = 1,
+	PROGRAM_RENDER = 2,
+	PROGRAM_DIFF = 4,
+};
+
+#define MAX_SKIP_AFTER 32
+#define MAX_INPUTS 2
+
+struct tool {
+	enum program program;
+	const char *name;
+	const char *usage;
+	const char *about;
+
+	struct flame_read_options read;
+	struct flame_transform_options transform;
+	struct flame_svg_options svg;
+	const char *skip_after[MAX_SKIP_AFTER + 1];
+	size_t nr_skip_after;
+	const char *output;		/* NULL: standard output */
+	const char *to;			/* output format */
+	uint32_t annotate;		/* kinds written as annotations */
+	bool header;
+	bool quiet;
+	const char *inputs[MAX_INPUTS];
+	size_t nr_inputs;
+	bool damaged;			/* some input was damaged */
+};
+
+/*
+ * Parse the command line. Return: -1 to go on, or the status to exit with (--help, --version,
+ * --list-formats, --list-options, wrong usage), after printing.
+ */
+int tool_parse(struct tool *tool, int argc, char **argv);
+
+/* Read input number @i and apply the stack options. Return: NULL after printing why. */
+struct flame_profile *tool_read(struct tool *tool, size_t i);
+/* Return: the type to use, 0 after printing that there is none such. */
+flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p);
+
+/* Print a message of this program on standard error. */
+void tool_message(const struct tool *tool, const char *severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Output goes to a file beside the one asked for, which takes its name only when all is written.
+ */
+struct tool_output {
+	FILE *file;
+	char *temporary;	/* owned; NULL for standard output, devices and pipes */
+};
+
+/* Return: 0, or 1 after printing why. */
+int tool_open_output(const struct tool *tool, struct tool_output *out);
+/* @err: how writing went. Return: the status to exit with, after printing what failed. */
+int tool_close_output(const struct tool *tool, struct tool_output *out, int err);
+
+#endif

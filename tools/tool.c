@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tool.c - what the programs share beyond options: reading an input, printing messages, and output
+ * files that are complete or not there.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "options.h"
+
+/* Names and paths go to a terminal: nothing in them may act on it. */
+static void print_safe(const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
+	}
+}
+
+void tool_message(const struct tool *tool, const char *severity, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	fprintf(stderr, "%s: %s: ", tool->name, severity);
+	print_safe(text ? text : "out of memory");
+	fputc('\n', stderr);
+	free(text);
+}
+
+static const char *display_name(const char *path)
+{
+	return strcmp(path, "-") ? path : "standard input";
+}
+
+static void print_messages(struct tool *tool, const char *path, struct flame_diag *diag)
+{
+	static const char *const severities[] = {
+		[FLAME_NOTE] = "note", [FLAME_WARNING] = "warning", [FLAME_ERROR] = "error",
+	};
+
+	for (size_t i = 0; i < diag->nr_messages; i++) {
+		const struct flame_message *m = &diag->messages[i];
+
+		if (tool->quiet && m->severity != FLAME_ERROR)
+			continue;
+		fprintf(stderr, "%s: ", tool->name);
+		print_safe(display_name(path));
+		if (m->line)
+			fprintf(stderr, ":%llu", (unsigned long long)m->line);
+		fprintf(stderr, ": %s: ", severities[m->severity]);
+		print_safe(m->text);
+		fputc('\n', stderr);
+	}
+	flame_diag_release(diag);
+}
+
+struct flame_profile *tool_read(struct tool *tool, size_t i)
+{
+	struct flame_diag diag = { 0 };
+	struct flame_profile *p;
+	int err;
+
+	if (!strcmp(tool->inputs[i], "-") && isatty(STDIN_FILENO)) {
+		tool_message(tool, "error", "no input: give a file, or pipe a profile in. %s --help tells more", tool->name);
+		return NULL;
+	}
+	err = flame_read(&p, tool->inputs[i], &tool->read, &diag);
+	if (!err)
+		err = flame_transform(&p, &tool->transform);
+	tool->damaged |= diag.damaged;
+	if (err && p)
+		flame_diag_add(&diag, FLAME_ERROR, "%s", flame_strerror(err));
+	else if (!err && !flame_nr_samples(p)) {
+		flame_diag_add(&diag, FLAME_ERROR, "no stack is left: --only, --exclude or --focus dropped all");
+		err = FLAME_EEMPTY;
+	}
+	print_messages(tool, tool->inputs[i], &diag);
+	if (!err)
+		return p;
+	flame_profile_free(p);
+	return NULL;
+}
+
+static bool has_value(const struct flame_profile *p, flame_type type)
+{
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		if (flame_sample_get(p, i)->type == type && flame_sample_get(p, i)->value)
+			return true;
+	}
+	return false;
+}
+
+flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p)
+{
+	struct flame_diag diag = { 0 };
+	flame_type before, after, type;
+
+	if (flame_is_differential(p, &before, &after))
+		return after;
+	type = flame_choose_type(p, tool->read.event, &diag);
+	if (type && !has_value(p, type)) {
+		flame_diag_add(&diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
+			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
+		type = 0;
+	}
+	print_messages(tool, tool->inputs[i], &diag);
+	return type;
+}
+
+/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
+static bool is_replaceable(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static mode_t file_mode(const char *path)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+/* Removed when a signal ends the program; set once, before the handler is. */
+static char *unfinished;
+
+static void remove_unfinished(int sig)
+{
+	unlink(unfinished);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static int open_temporary(const char *path, struct tool_output *out)
+{
+	int fd;
+
+	if (asprintf(&out->temporary, "%s.XXXXXX", path) < 0) {
+		out->temporary = NULL;
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = mkostemp(out->temporary, 0x80000 /* O_CLOEXEC */);
+	if (fd < 0) {
+		free(out->temporary);
+		out->temporary = NULL;
+		return -1;
+	}
+	unfinished = out->temporary;
+	signal(SIGINT, remove_unfinished);
+	signal(SIGTERM, remove_unfinished);
+	signal(SIGHUP, remove_unfinished);
+	fchmod(fd, file_mode(path));
+	out->file = fdopen(fd, "w");
+	return out->file ? 0 : -1;
+}
+
+int tool_open_output(const struct tool *tool, struct tool_output *out)
+{
+	*out = (struct tool_output){ .file = stdout };
+	signal(SIGPIPE, SIG_IGN);
+	if (!tool->output || !strcmp(tool->output, "-"))
+		return 0;
+	out->file = NULL;
+	if (!is_replaceable(tool->output))
+		out->file = fopen(tool->output, "we");
+	else if (open_temporary(tool->output, out))
+		out->file = NULL;
+	if (out->file)
+		return 0;
+	tool_message(tool, "error", "cannot write %s: %s", tool->output, strerror(errno));
+	return 1;
+}
+
+static int finish_output(struct tool_output *out, const char *path)
+{
+	int err = ferror(out->file) ? FLAME_EIO : 0;
+
+	if (fflush(out->file))
+		err = FLAME_EIO;
+	if (out->file != stdout && fclose(out->file))
+		err = FLAME_EIO;
+	if (out->temporary && !err && rename(out->temporary, path))
+		err = FLAME_EIO;
+	return err;
+}
+
+int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
+{
+	const char *path = tool->output && strcmp(tool->output, "-") ? tool->output : NULL;
+
+	if (err) {
+		if (out->file != stdout)
+			fclose(out->file);
+	} else {
+		err = finish_output(out, path);
+	}
+	if (err == FLAME_EIO)
+		tool_message(tool, "error", "cannot write %s: %s", path ? path : "standard output", strerror(errno));
+	else if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	if (out->temporary) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		if (err)
+			unlink(out->temporary);
+		free(out->temporary);
+	}
+	return err ? 1 : tool->damaged ? 3 : 0;
+}
