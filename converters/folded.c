@@ -23,21 +23,26 @@
 
 #define CACHE_BYTES ((size_t)64 << 20)
 
-/* A path, and where each of its frames ends. */
+/* A path, where each of its frames ends, and the sample that it belongs to. */
 struct path {
 	char *bytes;
 	size_t len, room;
 	uint32_t *ends;
+	flame_frame *frames;
 	flame_stack *stacks;	/* of the path up to each end */
-	size_t nr, room_ends, room_stacks;
+	size_t nr, room_ends, room_frames, room_stacks;
+	struct flame_number count;
 };
 
 struct state {
 	flame_type type;
 	bool one_column;	/* some line had only one number */
 	bool two_columns;	/* some line had two */
-	struct path path, last;
-	struct flame_cache frames;
+	/* The last one read, and before it those that are not in the profile yet. */
+	struct path paths[FLAME_PATHS];
+	size_t last, nr_pending;
+	struct flame_cache frames;	/* by their bytes */
+	struct flame_short_cache short_frames;
 	char event[64], unit[64];	/* from our header; "" where it had none */
 };
 
@@ -74,7 +79,7 @@ static flame_frame new_frame(struct flame_profile *p, struct flame_span name)
 	return flame_frame_row(p, &info);
 }
 
-static flame_frame find_frame(struct flame_reader *rd, struct flame_span name)
+static flame_frame find_long_frame(struct flame_reader *rd, struct flame_span name)
 {
 	struct state *st = rd->state;
 	uint64_t hash = hash_bytes(name.s, name.len);
@@ -87,6 +92,23 @@ static flame_frame find_frame(struct flame_reader *rd, struct flame_span name)
 	return frame;
 }
 
+/* @name lies in a path, so that FLAME_SHORT_KEY bytes can be read. */
+static inline flame_frame find_frame(struct flame_reader *rd, const char *name, size_t len)
+{
+	struct state *st = rd->state;
+	struct flame_short_key key;
+	flame_frame frame;
+
+	if (len > FLAME_SHORT_KEY)
+		return find_long_frame(rd, (struct flame_span){ name, len });
+	key = flame_short_key(name, len);
+	if (flame_short_get(&st->short_frames, key, len, flame_short_hash(key, len), &frame))
+		return frame;
+	frame = new_frame(rd->profile, (struct flame_span){ name, len });
+	flame_short_put(&st->short_frames, key, len, frame);
+	return frame;
+}
+
 /* Copy @s, with room behind it to be scanned in blocks, and note its frames' ends. */
 static bool set_path(struct path *path, struct flame_span s)
 {
@@ -94,6 +116,7 @@ static bool set_path(struct path *path, struct flame_span s)
 
 	if (!array_reserve((void **)&path->bytes, &path->room, s.len + SCAN_SLACK, 1) ||
 	    !array_reserve((void **)&path->ends, &path->room_ends, s.len + 1, sizeof(*path->ends)) ||
+	    !array_reserve((void **)&path->frames, &path->room_frames, s.len + 1, sizeof(*path->frames)) ||
 	    !array_reserve((void **)&path->stacks, &path->room_stacks, s.len + 1, sizeof(*path->stacks)))
 		return false;
 	memcpy(path->bytes, s.s, s.len);
@@ -114,31 +137,13 @@ static size_t shared_frames(const struct path *a, const struct path *b)
 	return nr;
 }
 
-static flame_stack push_path(struct flame_reader *rd, struct flame_span s)
+static void find_frames(struct flame_reader *rd, struct path *path, size_t from)
 {
-	struct state *st = rd->state;
-	struct path *path = &st->path, swap;
-	flame_stack stack = 0;
-	size_t i;
-
-	if (!set_path(path, s))
-		return 0;
-	i = shared_frames(path, &st->last);
-	if (i) {
-		memcpy(path->stacks, st->last.stacks, i * sizeof(*path->stacks));
-		stack = path->stacks[i - 1];
-	}
-	for (; i < path->nr; i++) {
+	for (size_t i = from; i < path->nr; i++) {
 		size_t start = i ? path->ends[i - 1] + 1 : 0;
 
-		stack = flame_stack_push(rd->profile, stack,
-					 find_frame(rd, (struct flame_span){ path->bytes + start, path->ends[i] - start }));
-		path->stacks[i] = stack;
+		path->frames[i] = find_frame(rd, path->bytes + start, path->ends[i] - start);
 	}
-	swap = st->last;
-	st->last = *path;
-	*path = swap;
-	return stack;
 }
 
 static bool is_blank(char c)
@@ -188,33 +193,102 @@ static flame_type make_type(struct flame_profile *p, const char *name, const cha
 	return flame_type_row(p, &info);
 }
 
-static int add_sample(struct flame_reader *rd, flame_stack stack, struct flame_number n)
+static int add_sample(struct flame_reader *rd, const struct path *path)
 {
 	struct state *st = rd->state;
-	struct flame_sample s = { .stack = stack, .type = st->type, .value = n.value };
+	struct flame_sample s = { .stack = path->stacks[path->nr - 1], .type = st->type, .value = path->count.value };
 	uint32_t scale;
 	int err;
 
 	if (!st->type)
 		s.type = st->type = make_type(rd->profile, st->event, st->unit);
 	scale = flame_type_get(rd->profile, st->type)->scale;
-	if (n.scale > scale) {
-		flame_type_rescale(rd->profile, st->type, n.scale);
-		scale = n.scale;
+	if (path->count.scale > scale) {
+		flame_type_rescale(rd->profile, st->type, path->count.scale);
+		scale = path->count.scale;
 	}
-	for (; n.scale < scale; n.scale++) {
+	for (uint32_t i = path->count.scale; i < scale; i++) {
 		if (__builtin_mul_overflow(s.value, 10, &s.value))
-			return flame_fail(rd, FLAME_EOVERFLOW, "the count does not fit 64 bits");
+			return flame_fail(rd, FLAME_EOVERFLOW, "a count does not fit 64 bits");
 	}
 	err = flame_sample_add(rd->profile, &s);
 	return err == FLAME_EOVERFLOW ? flame_fail(rd, err, "the sum of the counts does not fit 64 bits") : err;
 }
 
+/* Paths wait for each other, so that their look-ups in memory overlap; samples keep the lines' order. */
+static int add_pending(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	size_t nr = st->nr_pending, first = (st->last + FLAME_PATHS + 1 - nr) % FLAME_PATHS;
+	struct flame_path paths[FLAME_PATHS];
+	int err = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct path *path = &st->paths[(first + i) % FLAME_PATHS];
+
+		paths[i] = (struct flame_path){ path->frames, path->stacks, path->nr, 0, false };
+	}
+	st->nr_pending = 0;
+	flame_stack_push_paths(rd->profile, paths, nr);
+	for (size_t i = 0; !err && i < nr; i++)
+		err = add_sample(rd, &st->paths[(first + i) % FLAME_PATHS]);
+	return err;
+}
+
+/* Lines in sorted files share most of their path with the line before: the rest goes on from there. */
+static int add_behind(struct flame_reader *rd, const struct path *last, struct path *path, size_t same)
+{
+	int err = add_pending(rd);
+
+	memcpy(path->stacks, last->stacks, same * sizeof(*path->stacks));
+	find_frames(rd, path, same);
+	flame_stack_push_all(rd->profile, path->stacks[same - 1], path->frames + same, path->nr - same,
+			     path->stacks + same);
+	return err ? err : add_sample(rd, path);
+}
+
+static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_number count)
+{
+	struct state *st = rd->state;
+	const struct path *last = &st->paths[st->last];
+	size_t next = (st->last + 1) % FLAME_PATHS, same;
+	struct path *path = &st->paths[next];
+	int err = 0;
+
+	if (!set_path(path, s))
+		return FLAME_ENOMEM;
+	path->count = count;
+	same = shared_frames(path, last);
+	if (same * 4 >= path->nr) {
+		err = add_behind(rd, last, path, same);
+		st->last = next;
+		return err;
+	}
+	find_frames(rd, path, 0);
+	st->last = next;
+	/* One place stays free, so that the path before the next one is still there. */
+	if (++st->nr_pending == FLAME_PATHS - 1)
+		err = add_pending(rd);
+	return err;
+}
+
+/* A blank and a number, with something before them; told from the end, as most lines have none. */
+static bool ends_in_number(struct flame_span s)
+{
+	struct flame_number n;
+	size_t i = s.len;
+
+	while (i && ((s.s[i - 1] >= '0' && s.s[i - 1] <= '9') || s.s[i - 1] == '.' || s.s[i - 1] == '-'))
+		i--;
+	return i > 1 && is_blank(s.s[i - 1]) &&
+	       flame_number_parse((struct flame_span){ s.s + i, s.len - i }, &n) == FLAME_NUMBER_OK;
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
-	struct flame_span rest = line, last = cut_word(&rest), word;
-	struct flame_number n, other;
+	struct flame_span rest = line, last = cut_word(&rest);
+	struct flame_number n;
 
 	if (!last.len)
 		return 0;
@@ -235,12 +309,11 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	if (rest.len && rest.s[rest.len - 1] == ';' && last.s - (rest.s + rest.len) > 1)
 		rest.len++;
 	line = rest;
-	word = cut_word(&rest);
-	if (rest.len && flame_number_parse(word, &other) == FLAME_NUMBER_OK)
+	if (ends_in_number(line))
 		st->two_columns = true;
 	else
 		st->one_column = true;
-	return add_sample(rd, push_path(rd, line), n);
+	return add_path(rd, line, n);
 }
 
 static int read(struct flame_reader *rd)
@@ -252,13 +325,14 @@ static int read(struct flame_reader *rd)
 	st->frames.max_bytes = CACHE_BYTES;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	return err;
+	return err ? err : add_pending(rd);
 }
 
 static void release_path(struct path *path)
 {
 	free(path->bytes);
 	free(path->ends);
+	free(path->frames);
 	free(path->stacks);
 	*path = (struct path){ 0 };
 }
@@ -267,9 +341,10 @@ static void release(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	release_path(&st->path);
-	release_path(&st->last);
+	for (size_t i = 0; i < FLAME_PATHS; i++)
+		release_path(&st->paths[i]);
 	flame_cache_release(&st->frames);
+	flame_short_release(&st->short_frames);
 }
 
 static void join(struct flame_reader *rd, const void *from)

@@ -26,6 +26,7 @@
 
 #define BLOCK_CACHE_BYTES ((size_t)6 << 20)	/* of whole samples; stays near the processor */
 #define LINE_CACHE_BYTES ((size_t)4 << 20)
+#define ROOT_CACHE_BYTES ((size_t)1 << 20)
 #define MAX_EVENT 256
 
 /* Frames of one line: more than one where a JIT compiler's symbol holds inlined ones. */
@@ -59,12 +60,10 @@ struct state {
 	size_t weak_len;
 
 	/* The names last seen, and what they led to. */
-	char comm[64], event[MAX_EVENT];
-	size_t comm_len, event_len;
-	int32_t comm_pid, comm_tid;
-	bool has_comm;
-	flame_stack comm_root;
+	char event[MAX_EVENT];
+	size_t event_len;
 	flame_type event_type;
+	struct flame_cache roots;	/* of comms, with their ids where these show; value: a stack */
 
 	struct flame_cache lines;	/* value: a frame, or an index in many with MANY_FRAMES */
 	flame_frame *many;		/* a count, then that many frames */
@@ -406,22 +405,31 @@ static flame_type find_type(struct flame_reader *rd, const struct perf_header *h
 	return st->event_type;
 }
 
+/* What names the root frame in the sample's first line. */
+static struct flame_span root_text(const struct flame_reader *rd, const struct perf_header *h)
+{
+	struct flame_span text = h->comm;
+
+	/* The ids follow the comm; any text up to the time tells them apart, but pid and tid are enough. */
+	if (rd->options->root == FLAME_ROOT_PID || rd->options->root == FLAME_ROOT_TID)
+		text.len = (size_t)(h->ids_end - text.s);
+	return text;
+}
+
 static flame_stack find_root(struct flame_reader *rd, const struct perf_header *h)
 {
 	struct state *st = rd->state;
-	bool same_ids = rd->options->root == FLAME_ROOT_COMM || (st->comm_pid == h->pid && st->comm_tid == h->tid);
+	struct flame_span text = root_text(rd, h);
+	uint64_t hash = hash_bytes(text.s, text.len);
 	struct flame_task_info task = { .pid = h->pid, .tid = h->tid };
+	flame_stack root;
 
-	if (st->has_comm && same_ids && st->comm_len == h->comm.len && !memcmp(st->comm, h->comm.s, h->comm.len))
-		return st->comm_root;
+	if (flame_cache_get(&st->roots, text.s, text.len, hash, &root))
+		return root;
 	task.comm = flame_intern(rd->profile, h->comm.s, h->comm.len);
-	st->comm_root = flame_task_root(rd->profile, &task);
-	st->has_comm = h->comm.len <= sizeof(st->comm);
-	st->comm_len = st->has_comm ? h->comm.len : 0;
-	memcpy(st->comm, h->comm.s, st->comm_len);
-	st->comm_pid = h->pid;
-	st->comm_tid = h->tid;
-	return st->comm_root;
+	root = flame_task_root(rd->profile, &task);
+	flame_cache_put(&st->roots, text.s, text.len, hash, root);
+	return root;
 }
 
 static bool is_outside(const struct flame_reader *rd, const struct perf_header *h)
@@ -773,6 +781,7 @@ static int read(struct flame_reader *rd)
 	struct flame_span line;
 	int err = 0;
 
+	st->roots.max_bytes = ROOT_CACHE_BYTES;
 	st->lines.max_bytes = LINE_CACHE_BYTES;
 	st->blocks.max_bytes = BLOCK_CACHE_BYTES;
 	st->seen = calloc(NR_SEEN, sizeof(*st->seen));
@@ -800,6 +809,7 @@ static void release(struct flame_reader *rd)
 	free(st->block);
 	free(st->seen);
 	free(st->name);
+	flame_cache_release(&st->roots);
 	flame_cache_release(&st->lines);
 	flame_cache_release(&st->blocks);
 }

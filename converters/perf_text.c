@@ -72,6 +72,7 @@ static bool parse_ids(struct flame_span word, struct perf_header *h)
 	int32_t first, second;
 	size_t n = parse_id(word, &first), m;
 
+	h->ids_end = word.s + word.len;
 	if (!n)
 		return false;
 	if (n == word.len) {
@@ -246,8 +247,54 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 	return false;
 }
 
+/* Cut the last blank-separated word off @s, and the blanks behind it. */
+static inline struct flame_span last_word(struct flame_span *s)
+{
+	size_t end = s->len, start;
+
+	while (end && is_blank(s->s[end - 1]))
+		end--;
+	for (start = end; start && !is_blank(s->s[start - 1]);)
+		start--;
+	s->len = start;
+	return (struct flame_span){ s->s + start, end - start };
+}
+
+/*
+ * The usual line, "comm pid/tid [cpu] time: period event:" with nothing behind it, read from its
+ * end: there each part has only one meaning. Return: false where the line needs a closer look.
+ */
+static bool parse_usual_header(struct flame_span line, struct perf_header *h)
+{
+	struct flame_span rest = line, word = last_word(&rest);
+
+	if (word.len < 2 || word.s[word.len - 1] != ':' || is_digit(word.s[0]))
+		return false;
+	h->event = (struct flame_span){ word.s, word.len - 1 };
+	h->rest = (struct flame_span){ word.s + word.len, 0 };
+	word = last_word(&rest);
+	if (parse_period(word, &h->period))
+		word = last_word(&rest);
+	else
+		h->period = 0;
+	if (!word.len || !parse_time(word, &h->time))
+		return false;
+	word = last_word(&rest);
+	if (is_cpu(word))
+		word = last_word(&rest);
+	if (!word.len || !parse_ids(word, h))
+		return false;
+	h->comm = trim(rest);
+	h->has_time = true;
+	h->record = (struct flame_span){ NULL, 0 };
+	return h->comm.len <= MAX_COMM;
+}
+
 bool perf_parse_header(struct flame_span line, struct perf_header *header)
 {
+	if (parse_usual_header(line, header))
+		return true;
+	*header = (struct perf_header){ .pid = -1, .tid = -1 };
 	if (parse_timed_header(line, header))
 		return true;
 	return line.len && !is_blank(line.s[0]) && parse_untimed_header(line, header);
@@ -275,6 +322,8 @@ bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 	if (before.len && parse_ids(last, header))
 		all = trim(before);
 	header->comm = all;
+	if (!header->ids_end)
+		header->ids_end = all.s + all.len;
 	return all.len <= MAX_COMM;
 }
 

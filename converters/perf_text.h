@@ -14,6 +14,7 @@
 struct perf_header {
 	struct flame_span comm;
 	int32_t pid, tid;		/* -1: not printed */
+	const char *ids_end;		/* where the ids end, in the text that begins with comm */
 	bool has_time;
 	int64_t time;			/* ns */
 	uint64_t period;		/* 0: not printed */

@@ -59,3 +59,51 @@ void flame_cache_release(struct flame_cache *c)
 	free(c->bytes);
 	*c = (struct flame_cache){ .max_bytes = c->max_bytes };
 }
+
+#define MAX_SHORT (1u << 20)	/* keys; 48 MiB at most */
+
+static void put_short(struct flame_short_cache *c, const struct flame_short_slot *slot)
+{
+	uint32_t i = flame_short_hash(slot->key, slot->len) & c->mask;
+
+	while (c->slots[i].len)
+		i = (i + 1) & c->mask;
+	c->slots[i] = *slot;
+	c->nr++;
+}
+
+static bool grow_short(struct flame_short_cache *c)
+{
+	struct flame_short_cache old = *c;
+	size_t room = old.slots ? ((size_t)old.mask + 1) * 2 : 256;
+	struct flame_short_slot *slots = calloc(room, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	*c = (struct flame_short_cache){ slots, (uint32_t)room - 1, 0 };
+	for (size_t i = 0; old.slots && i <= old.mask; i++) {
+		if (old.slots[i].len)
+			put_short(c, &old.slots[i]);
+	}
+	free(old.slots);
+	return true;
+}
+
+void flame_short_put(struct flame_short_cache *c, struct flame_short_key key, size_t len, uint32_t value)
+{
+	if (!len || len > FLAME_SHORT_KEY)
+		return;
+	if (c->nr >= MAX_SHORT) {
+		memset(c->slots, 0, ((size_t)c->mask + 1) * sizeof(*c->slots));
+		c->nr = 0;
+	}
+	if ((!c->slots || c->nr >= c->mask / 2) && !grow_short(c))
+		return;
+	put_short(c, &(struct flame_short_slot){ key, (uint32_t)len, value });
+}
+
+void flame_short_release(struct flame_short_cache *c)
+{
+	free(c->slots);
+	*c = (struct flame_short_cache){ 0 };
+}

@@ -61,6 +61,70 @@ static inline bool flame_cache_get(const struct flame_cache *c, const char *key,
 	return false;
 }
 
+/*
+ * The same for keys of up to 16 bytes: two words and the length are all of such a key, so that a
+ * hit touches one slot and nothing else.
+ */
+struct flame_short_key {
+	uint64_t low, high;
+};
+
+struct flame_short_slot {
+	struct flame_short_key key;
+	uint32_t len;		/* 0: free */
+	uint32_t value;
+};
+
+struct flame_short_cache {
+	struct flame_short_slot *slots;
+	uint32_t mask, nr;
+};
+
+#define FLAME_SHORT_KEY 16
+
+/* The key of @len bytes at @s, where 16 bytes can be read. */
+static inline struct flame_short_key flame_short_key(const char *s, size_t len)
+{
+	struct flame_short_key key = { hash_load64(s), hash_load64(s + 8) };
+
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	if (len <= 8) {
+		key.low &= len < 8 ? (1ull << (8 * len)) - 1 : UINT64_MAX;
+		key.high = 0;
+	} else if (len < 16) {
+		key.high &= (1ull << (8 * (len - 8))) - 1;
+	}
+#else
+	memset(&key, 0, sizeof(key));
+	memcpy(&key, s, len);
+#endif
+	return key;
+}
+
+static inline uint32_t flame_short_hash(struct flame_short_key key, size_t len)
+{
+	return (uint32_t)hash_mix(key.low ^ HASH_A, key.high ^ HASH_B ^ len);
+}
+
+static inline bool flame_short_get(const struct flame_short_cache *c, struct flame_short_key key, size_t len,
+				   uint32_t hash, uint32_t *value)
+{
+	if (!c->slots)
+		return false;
+	for (uint32_t i = hash & c->mask; c->slots[i].len; i = (i + 1) & c->mask) {
+		const struct flame_short_slot *slot = &c->slots[i];
+
+		if (slot->key.low == key.low && slot->key.high == key.high && slot->len == len) {
+			*value = slot->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+void flame_short_put(struct flame_short_cache *c, struct flame_short_key key, size_t len, uint32_t value);
+void flame_short_release(struct flame_short_cache *c);
+
 /* Remember @value. Nothing happens without memory, or for an empty or too long key. */
 void flame_cache_put(struct flame_cache *c, const char *key, size_t len, uint64_t hash, uint32_t value);
 void flame_cache_release(struct flame_cache *c);

@@ -173,10 +173,38 @@ uint32_t flame_nr_frames(const struct flame_profile *p);
  * Return: the stack of @frame called by @caller; 0 after a failure.
  */
 flame_stack flame_stack_push(struct flame_profile *p, flame_stack caller, flame_frame frame);
+/*
+ * Push @nr frames, the caller's first, onto @caller; @stacks gets the stack up to each of them.
+ * Return: the last one; @caller for no frames; 0 after a failure.
+ */
+flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, const flame_frame *frames, size_t nr,
+				 flame_stack *stacks);
+/* A stack to be pushed frame by frame. */
+struct flame_path {
+	const flame_frame *frames;	/* the root's first */
+	flame_stack *stacks;		/* gets the stack up to each frame */
+	size_t nr;
+	size_t done;			/* frames pushed; 0 at first, but for those whose stacks are known */
+	bool probing;			/* 0 at first */
+};
+
+/*
+ * Push up to FLAME_PATHS paths at once. The same as flame_stack_push_all() one after the other, but
+ * while one waits for memory the others go on.
+ */
+#define FLAME_PATHS 16
+void flame_stack_push_paths(struct flame_profile *p, struct flame_path *paths, size_t nr);
 flame_stack flame_stack_caller(const struct flame_profile *p, flame_stack row);
 flame_frame flame_stack_frame(const struct flame_profile *p, flame_stack row);
 /* Return: the row past the last stack. */
 uint32_t flame_nr_stacks(const struct flame_profile *p);
+/*
+ * Most stacks stand in the row behind their caller's. Those that do not are heads, numbered from 0
+ * in the order of their rows; a pass over all stacks need only look up these.
+ */
+uint32_t flame_nr_stack_heads(const struct flame_profile *p);
+/* Return: the stack that is head @nr, and its caller in *@caller. */
+flame_stack flame_stack_head(const struct flame_profile *p, uint32_t nr, flame_stack *caller);
 
 flame_task flame_task_row(struct flame_profile *p, const struct flame_task_info *info);
 const struct flame_task_info *flame_task_get(const struct flame_profile *p, flame_task row);

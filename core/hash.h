@@ -65,7 +65,7 @@ static inline uint64_t hash_bytes(const char *s, size_t len)
 
 static inline uint32_t hash_pair(uint32_t a, uint32_t b)
 {
-	return (uint32_t)(((((uint64_t)a << 32) | b) * HASH_A) >> 32);
+	return (uint32_t)(hash_mix((((uint64_t)a << 32) | b) ^ HASH_B, HASH_A) >> 16);
 }
 
 #endif

@@ -18,9 +18,16 @@ struct string {
 	uint32_t hash;
 };
 
-struct stack {
+/* A stack whose row does not follow its caller's. */
+struct head {
+	flame_stack stack;
+	flame_stack caller;
+};
+
+struct head_slot {
 	flame_stack caller;
 	flame_frame frame;
+	flame_stack stack;	/* 0: free */
 };
 
 struct flame_profile {
@@ -38,12 +45,20 @@ struct flame_profile {
 	struct index frame_index;
 
 	/*
-	 * A stack's first child, when it was added right after it, stands in the next row and needs
-	 * no entry in the index. Long unshared tails cost 8 bytes a frame and no hashing.
+	 * Most stacks are the first child of the row before them: long unshared tails. Those need no
+	 * caller and no entry in the index, just 4 bytes for the frame and a 0 in is_head. The others
+	 * are heads, found by their number: the heads before the word (heads_before) and in it.
 	 */
-	struct stack *stacks;
+	flame_frame *stacks;		/* the frame of each */
 	size_t nr_stacks, room_stacks;
-	struct index stack_index;
+	uint64_t *is_head;		/* a bit a stack */
+	uint32_t *heads_before;		/* a number a word of is_head */
+	size_t room_is_head, room_heads_before;
+	struct head *heads;
+	size_t nr_heads, room_heads;
+	/* Heads by caller and frame. The slot holds all that is asked for: one cache miss a look-up. */
+	struct head_slot *head_slots;
+	uint32_t head_mask;
 
 	struct flame_task_info *tasks;
 	size_t nr_tasks, room_tasks;
@@ -55,6 +70,7 @@ struct flame_profile {
 	struct flame_sample *samples;
 	size_t nr_samples, room_samples;
 	struct index sample_index;	/* holds row + 1 */
+	flame_stack highest_sampled;
 	uint64_t lost;
 };
 
@@ -101,6 +117,20 @@ static uint32_t fail(struct flame_profile *p, int err)
 		 : array_reserve((void **)&(p)->what, &(p)->room_##what, (p)->nr_##what + 1,       \
 				 sizeof(*(p)->what)) || (fail(p, FLAME_ENOMEM), false))
 
+/* Room for @nr more stacks. */
+static bool stacks_reserve(struct flame_profile *p, size_t nr)
+{
+	size_t words = (p->nr_stacks + nr) / 64 + 1;
+
+	if (nr >= UINT32_MAX - 1 - p->nr_stacks)
+		return fail(p, FLAME_EOVERFLOW);
+	if (array_reserve((void **)&p->stacks, &p->room_stacks, p->nr_stacks + nr, sizeof(*p->stacks)) &&
+	    array_reserve((void **)&p->is_head, &p->room_is_head, words, sizeof(*p->is_head)) &&
+	    array_reserve((void **)&p->heads_before, &p->room_heads_before, words, sizeof(*p->heads_before)))
+		return true;
+	return fail(p, FLAME_ENOMEM);
+}
+
 struct flame_profile *flame_profile_new(const struct flame_profile_options *options)
 {
 	struct flame_profile *p = calloc(1, sizeof(*p));
@@ -109,15 +139,16 @@ struct flame_profile *flame_profile_new(const struct flame_profile_options *opti
 		return NULL;
 	if (options)
 		p->options = *options;
-	if (!GROW(p, strings) || !GROW(p, frames) || !GROW(p, stacks) || !GROW(p, tasks) ||
-	    !GROW(p, types) || !array_reserve((void **)&p->bytes, &p->room_bytes, 4096, 1)) {
+	if (!GROW(p, strings) || !GROW(p, frames) || !GROW(p, tasks) || !GROW(p, types) ||
+	    !stacks_reserve(p, 1) || !array_reserve((void **)&p->bytes, &p->room_bytes, 4096, 1)) {
 		flame_profile_free(p);
 		return NULL;
 	}
 	p->bytes[p->nr_bytes++] = '\0';
 	p->strings[p->nr_strings++] = (struct string){ 0 };
 	p->frames[p->nr_frames++] = (struct flame_frame_info){ 0 };
-	p->stacks[p->nr_stacks++] = (struct stack){ 0 };
+	p->is_head[0] = p->heads_before[0] = 0;
+	p->stacks[p->nr_stacks++] = 0;
 	p->tasks[p->nr_tasks++] = (struct flame_task_info){ .pid = -1, .tid = -1 };
 	p->types[p->nr_types++] = (struct flame_type_info){ 0 };
 	return p;
@@ -133,7 +164,10 @@ void flame_profile_free(struct flame_profile *p)
 	free(p->frames);
 	free(p->frame_index.slots);
 	free(p->stacks);
-	free(p->stack_index.slots);
+	free(p->is_head);
+	free(p->heads_before);
+	free(p->heads);
+	free(p->head_slots);
 	free(p->tasks);
 	free(p->task_index.slots);
 	free(p->types);
@@ -281,61 +315,198 @@ uint32_t flame_nr_frames(const struct flame_profile *p)
 
 /* Stacks. */
 
-static bool stack_is_next(const struct flame_profile *p, size_t row)
+static bool is_head(const struct flame_profile *p, size_t row)
 {
-	return p->stacks[row].caller == row - 1;
+	return p->is_head[row / 64] >> (row % 64) & 1;
 }
 
-static bool stack_index_grow(struct flame_profile *p)
+static const struct head *find_head(const struct flame_profile *p, size_t row)
 {
-	if (!index_grow(&p->stack_index))
+	uint64_t below = p->is_head[row / 64] & ((1ull << (row % 64)) - 1);
+
+	return &p->heads[p->heads_before[row / 64] + (uint32_t)__builtin_popcountll(below)];
+}
+
+static void put_head_slot(struct flame_profile *p, const struct head_slot *slot)
+{
+	uint32_t i = hash_pair(slot->caller, slot->frame) & p->head_mask;
+
+	while (p->head_slots[i].stack)
+		i = (i + 1) & p->head_mask;
+	p->head_slots[i] = *slot;
+}
+
+static bool head_slots_grow(struct flame_profile *p)
+{
+	struct head_slot *old = p->head_slots;
+	size_t nr_old = old ? (size_t)p->head_mask + 1 : 0, nr = old ? nr_old * 2 : 256;
+
+	p->head_slots = calloc(nr, sizeof(*p->head_slots));
+	if (!p->head_slots) {
+		p->head_slots = old;
 		return false;
-	for (size_t i = 1; i < p->nr_stacks; i++) {
-		if (!stack_is_next(p, i))
-			index_put(&p->stack_index, hash_pair(p->stacks[i].caller, p->stacks[i].frame), (uint32_t)i);
 	}
+	p->head_mask = (uint32_t)nr - 1;
+	for (size_t i = 0; i < nr_old; i++) {
+		if (old[i].stack)
+			put_head_slot(p, &old[i]);
+	}
+	free(old);
 	return true;
 }
 
-static flame_stack stack_add(struct flame_profile *p, flame_stack caller, flame_frame frame, uint32_t hash)
+/* Append a row; there is room for it. */
+static flame_stack append_stack(struct flame_profile *p, flame_frame frame)
 {
-	if (!GROW(p, stacks))
-		return 0;
-	if (p->nr_stacks != (size_t)caller + 1) {
-		if (!index_has_room(&p->stack_index) && !stack_index_grow(p))
-			return fail(p, FLAME_ENOMEM);
-		index_put(&p->stack_index, hash, (uint32_t)p->nr_stacks);
+	size_t row = p->nr_stacks++;
+
+	if (row % 64 == 0) {
+		p->is_head[row / 64] = 0;
+		p->heads_before[row / 64] = (uint32_t)p->nr_heads;
 	}
-	p->stacks[p->nr_stacks] = (struct stack){ caller, frame };
-	return (flame_stack)p->nr_stacks++;
+	p->stacks[row] = frame;
+	return (flame_stack)row;
+}
+
+static flame_stack add_head(struct flame_profile *p, flame_stack caller, flame_frame frame)
+{
+	flame_stack row;
+
+	if (!stacks_reserve(p, 1) || !GROW(p, heads))
+		return 0;
+	if ((!p->head_slots || p->nr_heads >= p->head_mask / 8 * 5) && !head_slots_grow(p))
+		return fail(p, FLAME_ENOMEM);
+	row = append_stack(p, frame);
+	p->is_head[row / 64] |= 1ull << (row % 64);
+	p->heads[p->nr_heads++] = (struct head){ row, caller };
+	put_head_slot(p, &(struct head_slot){ caller, frame, row });
+	return row;
 }
 
 flame_stack flame_stack_push(struct flame_profile *p, flame_stack caller, flame_frame frame)
 {
-	const struct index *x = &p->stack_index;
 	size_t next = (size_t)caller + 1;
-	uint32_t hash, row;
 
-	if (next < p->nr_stacks && p->stacks[next].caller == caller && p->stacks[next].frame == frame)
+	if (next < p->nr_stacks && p->stacks[next] == frame && !is_head(p, next))
 		return (flame_stack)next;
 	if (p->error || caller >= p->nr_stacks)
 		return 0;
-	hash = hash_pair(caller, frame);
-	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
-		if (p->stacks[row].caller == caller && p->stacks[row].frame == frame)
-			return row;
+	/* The newest stack has called nothing yet. */
+	if (next == p->nr_stacks)
+		return stacks_reserve(p, 1) ? append_stack(p, frame) : 0;
+	for (uint32_t i = hash_pair(caller, frame) & p->head_mask; p->head_slots; i = (i + 1) & p->head_mask) {
+		const struct head_slot *slot = &p->head_slots[i];
+
+		if (!slot->stack)
+			break;
+		if (slot->caller == caller && slot->frame == frame)
+			return slot->stack;
 	}
-	return stack_add(p, caller, frame, hash);
+	return add_head(p, caller, frame);
+}
+
+flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, const flame_frame *frames, size_t nr,
+				 flame_stack *stacks)
+{
+	size_t i = 0;
+
+	for (; i < nr && (size_t)caller + 1 != p->nr_stacks; i++)
+		stacks[i] = caller = flame_stack_push(p, caller, frames[i]);
+	if (i == nr || p->error || !stacks_reserve(p, nr - i))
+		return p->error ? 0 : caller;
+	for (; i < nr; i++)
+		stacks[i] = caller = append_stack(p, frames[i]);
+	return caller;
+}
+
+static flame_stack path_top(const struct flame_path *path)
+{
+	return path->done ? path->stacks[path->done - 1] : 0;
+}
+
+/* Follow the chain of first children as far as it goes; it lies in memory in a row. */
+static void follow_chain(const struct flame_profile *p, struct flame_path *path)
+{
+	size_t next = (size_t)path_top(path) + 1;
+
+	while (path->done < path->nr && next < p->nr_stacks && p->stacks[next] == path->frames[path->done] &&
+	       !is_head(p, next))
+		path->stacks[path->done++] = (flame_stack)next++;
+}
+
+/* One step of one path, up to the next place where memory must be waited for. */
+static void step_path(struct flame_profile *p, struct flame_path *path)
+{
+	flame_stack top;
+
+	if (path->probing) {
+		flame_frame frame = path->frames[path->done];
+
+		top = flame_stack_push(p, path_top(path), frame);
+		path->stacks[path->done++] = top;
+		path->probing = false;
+		if ((size_t)top + 1 < p->nr_stacks) {
+			__builtin_prefetch(&p->stacks[top + 1]);
+			__builtin_prefetch(&p->is_head[(top + 1) / 64]);
+			return;
+		}
+	}
+	follow_chain(p, path);
+	top = path_top(path);
+	if (path->done == path->nr)
+		return;
+	if ((size_t)top + 1 == p->nr_stacks) {
+		flame_stack_push_all(p, top, path->frames + path->done, path->nr - path->done,
+				     path->stacks + path->done);
+		path->done = path->nr;
+		return;
+	}
+	if (p->head_slots)
+		__builtin_prefetch(&p->head_slots[hash_pair(top, path->frames[path->done]) & p->head_mask]);
+	path->probing = true;
+}
+
+void flame_stack_push_paths(struct flame_profile *p, struct flame_path *paths, size_t nr)
+{
+	struct flame_path *open[FLAME_PATHS];
+	size_t nr_open = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (paths[i].done < paths[i].nr)
+			open[nr_open++] = &paths[i];
+	}
+	while (nr_open) {
+		for (size_t i = 0; i < nr_open;) {
+			step_path(p, open[i]);
+			if (open[i]->done < open[i]->nr)
+				i++;
+			else
+				open[i] = open[--nr_open];
+		}
+	}
 }
 
 flame_stack flame_stack_caller(const struct flame_profile *p, flame_stack row)
 {
-	return p->stacks[row < p->nr_stacks ? row : 0].caller;
+	if (!row || row >= p->nr_stacks)
+		return 0;
+	return is_head(p, row) ? find_head(p, row)->caller : row - 1;
 }
 
 flame_frame flame_stack_frame(const struct flame_profile *p, flame_stack row)
 {
-	return p->stacks[row < p->nr_stacks ? row : 0].frame;
+	return p->stacks[row < p->nr_stacks ? row : 0];
+}
+
+uint32_t flame_nr_stack_heads(const struct flame_profile *p)
+{
+	return (uint32_t)p->nr_heads;
+}
+
+flame_stack flame_stack_head(const struct flame_profile *p, uint32_t nr, flame_stack *caller)
+{
+	*caller = p->heads[nr].caller;
+	return p->heads[nr].stack;
 }
 
 uint32_t flame_nr_stacks(const struct flame_profile *p)
@@ -482,9 +653,10 @@ overflow:
 
 /* Samples. */
 
+/* Stacks that came one after the other stay neighbours: mixing would only scatter them. */
 static uint32_t sample_hash(const struct flame_sample *s)
 {
-	return hash_pair(s->stack, s->task * 31 + s->type);
+	return s->stack + s->task * 0x9e3779b1u + (s->type - 1) * 0x85ebca6bu;
 }
 
 static bool sample_index_grow(struct flame_profile *p)
@@ -533,7 +705,7 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		if (!scale_up(&s.value, flame_type_get(p, s.type)->scale))
 			fail(p, FLAME_EOVERFLOW);
 	}
-	sum = sample_find(p, &s);
+	sum = s.stack > p->highest_sampled ? NULL : sample_find(p, &s);
 	if (sum) {
 		if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
 		    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
@@ -547,6 +719,8 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		return p->error;
 	}
 	p->samples[p->nr_samples++] = s;
+	if (s.stack > p->highest_sampled)
+		p->highest_sampled = s.stack;
 	if (!p->options.ordered)
 		index_put(&p->sample_index, sample_hash(&s), (uint32_t)p->nr_samples);
 	return 0;

@@ -34,7 +34,8 @@ static void assert_near(double got, double want, const char *what)
 static void assert_rgb(struct flame_rgb got, int r, int g, int b, const char *what)
 {
 	if (got.r != r || got.g != g || got.b != b)
-		fail_msg("%s: rgb(%d,%d,%d), not rgb(%d,%d,%d)", what, got.r, got.g, got.b, r, g, b);
+		fail_msg("%s: rgb(%d,%d,%d), not rgb(%d,%d,%d)", what, got.r, got.g, got.b, r, g,
+			 b);
 }
 
 static void test_seeded(void **state)
@@ -113,9 +114,11 @@ static void test_any_bytes(void **state)
 		size_t len = strlen(names[i]);
 		char *exact = memcpy(malloc(len), names[i], len);
 
-		flame_color_numbers(FLAME_COLOR_NAME, (struct flame_span){ exact, len }, FLAME_USER, NULL, v);
+		flame_color_numbers(FLAME_COLOR_NAME, (struct flame_span){ exact, len }, FLAME_USER,
+				    NULL, v);
 		assert_true(v[0] >= 0 && v[0] < 1);
-		flame_color_numbers(FLAME_COLOR_HASH, (struct flame_span){ exact, len }, FLAME_USER, NULL, v);
+		flame_color_numbers(FLAME_COLOR_HASH, (struct flame_span){ exact, len }, FLAME_USER,
+				    NULL, v);
 		assert_true(v[0] >= 0 && v[0] <= 1 && v[1] >= 0 && v[1] <= 1);
 		free(exact);
 	}
@@ -139,8 +142,8 @@ static void test_hues(void **state)
 		const struct flame_palette *p = flame_palette_find(cases[i].palette);
 
 		assert_non_null(p);
-		assert_rgb(flame_palette_color(p, span("x"), FLAME_USER, v), cases[i].r, cases[i].g, cases[i].b,
-			   cases[i].palette);
+		assert_rgb(flame_palette_color(p, span("x"), FLAME_USER, v), cases[i].r, cases[i].g,
+			   cases[i].b, cases[i].palette);
 	}
 }
 
@@ -193,9 +196,11 @@ static void test_picks(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		struct flame_rgb want = flame_palette_color(flame_palette_find(cases[i].hue), span("x"), FLAME_USER, zero);
+		struct flame_rgb want = flame_palette_color(flame_palette_find(cases[i].hue),
+							    span("x"), FLAME_USER, zero);
 
-		assert_rgb(flame_palette_color(flame_palette_find(cases[i].palette), span(cases[i].name), cases[i].kind, zero),
+		assert_rgb(flame_palette_color(flame_palette_find(cases[i].palette),
+					       span(cases[i].name), cases[i].kind, zero),
 			   want.r, want.g, want.b, cases[i].name);
 	}
 }
@@ -209,8 +214,10 @@ static void test_kinds(void **state)
 	(void)state;
 	for (int a = 0; a < FLAME_NR_KINDS; a++) {
 		for (int b = 0; b < a; b++) {
-			struct flame_rgb x = flame_palette_color(p, span("f"), (enum flame_kind)a, half);
-			struct flame_rgb y = flame_palette_color(p, span("f"), (enum flame_kind)b, half);
+			struct flame_rgb x =
+				flame_palette_color(p, span("f"), (enum flame_kind)a, half);
+			struct flame_rgb y =
+				flame_palette_color(p, span("f"), (enum flame_kind)b, half);
 			bool same = memcmp(&x, &y, sizeof(x)) == 0;
 
 			assert_int_equal(same, a == FLAME_JIT_INLINED && b == FLAME_INLINED);
@@ -224,7 +231,8 @@ static void test_names(void **state)
 	assert_string_equal(flame_palette_names[0], "auto");
 	for (size_t i = 0; flame_palette_names[i]; i++) {
 		assert_true(flame_palette_known(flame_palette_names[i]));
-		assert_non_null(flame_background_find(flame_palette_background(flame_palette_find(flame_palette_names[i]))));
+		assert_non_null(flame_background_find(
+			flame_palette_background(flame_palette_find(flame_palette_names[i]))));
 	}
 	assert_false(flame_palette_known("HOT"));
 	assert_false(flame_palette_known(""));
@@ -297,10 +305,17 @@ static void test_map(void **state)
 	assert_false(flame_color_map_get(map, span("foo"), FLAME_USER, &c));
 	assert_false(flame_color_map_get(map, span("bad"), FLAME_USER, &c));
 	assert_true(flame_color_map_get(map, span("last"), FLAME_USER, &c));
-	assert_int_equal(flame_color_map_set(map, span("B"), FLAME_USER, (struct flame_rgb){ 0, 128, 255 }), 0);
-	assert_int_equal(flame_color_map_set(map, span("main"), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }), 0);
-	assert_int_equal(flame_color_map_set(map, span("a\nb"), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }), 0);
-	assert_int_equal(flame_color_map_set(map, span(""), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }), 0);
+	assert_int_equal(
+		flame_color_map_set(map, span("B"), FLAME_USER, (struct flame_rgb){ 0, 128, 255 }),
+		0);
+	assert_int_equal(
+		flame_color_map_set(map, span("main"), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }),
+		0);
+	assert_int_equal(
+		flame_color_map_set(map, span("a\nb"), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }),
+		0);
+	assert_int_equal(
+		flame_color_map_set(map, span(""), FLAME_USER, (struct flame_rgb){ 3, 2, 1 }), 0);
 	assert_int_equal(flame_color_map_save(map, path), 0);
 	assert_file(path, "A.b->C.d->rgb(4,5,6)\nB->rgb(0,128,255)\nfoo_[k]->rgb(7,8,9)\n"
 			  "last->rgb(10,11,12)\nmain->rgb(3,2,1)\n");

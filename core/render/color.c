@@ -20,9 +20,26 @@ struct hue {
 };
 
 enum hue_name {
-	HUE_HOT, HUE_MEM, HUE_IO, HUE_RED, HUE_GREEN, HUE_BLUE, HUE_YELLOW, HUE_PURPLE, HUE_AQUA, HUE_ORANGE,
+	HUE_HOT,
+	HUE_MEM,
+	HUE_IO,
+	HUE_RED,
+	HUE_GREEN,
+	HUE_BLUE,
+	HUE_YELLOW,
+	HUE_PURPLE,
+	HUE_AQUA,
+	HUE_ORANGE,
 	/* not flamegraph.pl's: one a kind of frame */
-	HUE_USER, HUE_KERNEL, HUE_INLINED, HUE_JIT, HUE_INTERPRETED, HUE_C1, HUE_WAKER, HUE_TASK, HUE_MARKER,
+	HUE_USER,
+	HUE_KERNEL,
+	HUE_INLINED,
+	HUE_JIT,
+	HUE_INTERPRETED,
+	HUE_C1,
+	HUE_WAKER,
+	HUE_TASK,
+	HUE_MARKER,
 };
 
 static const struct hue hues[] = {
@@ -94,7 +111,8 @@ static bool is_java_package(struct flame_span name)
 
 	if (begins_with_any(name, roots))
 		return true;
-	return begins(name, "L") && begins_with_any((struct flame_span){ name.s + 1, name.len - 1 }, roots);
+	return begins(name, "L") &&
+	       begins_with_any((struct flame_span){ name.s + 1, name.len - 1 }, roots);
 }
 
 static enum hue_name pick_java(struct flame_span name, enum flame_kind kind)
@@ -114,7 +132,8 @@ static bool is_js_file(struct flame_span name)
 {
 	const char *slash = memchr(name.s, '/', name.len);
 
-	return slash && contains((struct flame_span){ slash, (size_t)(name.s + name.len - slash) }, ".js");
+	return slash &&
+	       contains((struct flame_span){ slash, (size_t)(name.s + name.len - slash) }, ".js");
 }
 
 static enum hue_name pick_js(struct flame_span name, enum flame_kind kind)
@@ -200,7 +219,8 @@ static enum hue_name pick_rust(struct flame_span name, enum flame_kind kind)
 	if (tick)
 		name = (struct flame_span){ tick + 1, (size_t)(name.s + name.len - tick - 1) };
 	/* What an async block of the program itself compiles to. */
-	if (begins_with_any(name, library) && !begins(name, "<core::future::from_generator::GenFuture<T>"))
+	if (begins_with_any(name, library) &&
+	    !begins(name, "<core::future::from_generator::GenFuture<T>"))
 		return HUE_ORANGE;
 	return contains(name, "::") ? HUE_AQUA : HUE_YELLOW;
 }
@@ -214,7 +234,8 @@ static enum hue_name pick_kind(struct flame_span name, enum flame_kind kind)
 {
 	static const enum hue_name by_kind[FLAME_NR_KINDS] = {
 		[FLAME_USER] = HUE_USER, [FLAME_KERNEL] = HUE_KERNEL, [FLAME_INLINED] = HUE_INLINED,
-		[FLAME_JIT] = HUE_JIT, [FLAME_JIT_INLINED] = HUE_INLINED, [FLAME_INTERPRETED] = HUE_INTERPRETED,
+		[FLAME_JIT] = HUE_JIT, [FLAME_JIT_INLINED] = HUE_INLINED,
+		[FLAME_INTERPRETED] = HUE_INTERPRETED,
 		[FLAME_C1] = HUE_C1, [FLAME_WAKER] = HUE_WAKER, [FLAME_TASK] = HUE_TASK,
 		[FLAME_MARKER] = HUE_MARKER,
 	};
@@ -225,7 +246,7 @@ static enum hue_name pick_kind(struct flame_span name, enum flame_kind kind)
 
 struct flame_palette {
 	const char *background;
-	enum hue_name (*pick)(struct flame_span name, enum flame_kind kind);	/* NULL: always hue */
+	enum hue_name (*pick)(struct flame_span name, enum flame_kind kind); /* NULL: always this */
 	enum hue_name hue;
 };
 
@@ -303,18 +324,23 @@ bool flame_color_marker(struct flame_span name, struct flame_rgb *color)
 {
 	if (name.len == 0 || name.len > 2 || memcmp(name.s, "--", name.len) != 0)
 		return false;
-	*color = name.len == 2 ? (struct flame_rgb){ 160, 160, 160 } : (struct flame_rgb){ 200, 200, 200 };
+	*color = name.len == 2 ? (struct flame_rgb){ 160, 160, 160 }
+			       : (struct flame_rgb){ 200, 200, 200 };
 	return true;
 }
 
 struct flame_rgb flame_color_delta(int64_t delta, int64_t max)
 {
+	double size = delta < 0 ? -(double)delta : (double)delta;
 	uint8_t pale;
 
 	if (!delta)
 		return (struct flame_rgb){ 255, 255, 255 };
-	pale = (uint8_t)(210 * ((double)max - (delta < 0 ? -(double)delta : (double)delta)) / (double)max);
-	return delta > 0 ? (struct flame_rgb){ 255, pale, pale } : (struct flame_rgb){ pale, pale, 255 };
+	if (size > (double)max)
+		size = (double)max;
+	pale = (uint8_t)(210 * ((double)max - size) / (double)max);
+	return delta > 0 ? (struct flame_rgb){ 255, pale, pale }
+			 : (struct flame_rgb){ pale, pale, 255 };
 }
 
 /* Relative luminance of a channel, near enough: sRGB's curve as a square. */
@@ -325,6 +351,6 @@ static double light(uint8_t channel)
 
 bool flame_color_is_dark(struct flame_rgb c)
 {
-	/* Black on half a hot palette would do better in white, but a mixture of both is restless. */
+	/* White would suit half a hot palette better, but a mixture of both is restless. */
 	return 0.2126 * light(c.r) + 0.7152 * light(c.g) + 0.0722 * light(c.b) < 0.125;
 }

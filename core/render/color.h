@@ -29,7 +29,7 @@ const struct flame_background *flame_background_find(const char *name);
 
 /* Where the three numbers come from. */
 enum flame_color_source {
-	FLAME_COLOR_NAME,	/* the sum of the name's code points seeds drand48(): all three are equal */
+	FLAME_COLOR_NAME,	/* the sum of code points seeds drand48(); all three are equal */
 	FLAME_COLOR_HASH,	/* flamegraph.pl --hash: similar beginnings, similar colours */
 	FLAME_COLOR_RANDOM,
 };
@@ -38,8 +38,8 @@ enum flame_color_source {
  * Fill @v for a frame's @name and @kind. flamegraph.pl sees kinds as suffixes of the name, and so
  * do the numbers. @state is the random source's, unused otherwise.
  */
-void flame_color_numbers(enum flame_color_source source, struct flame_span name, enum flame_kind kind,
-			 uint64_t *state, double v[3]);
+void flame_color_numbers(enum flame_color_source source, struct flame_span name,
+			 enum flame_kind kind, uint64_t *state, double v[3]);
 
 struct flame_rgb flame_palette_color(const struct flame_palette *palette, struct flame_span name,
 				     enum flame_kind kind, const double v[3]);
@@ -47,7 +47,7 @@ struct flame_rgb flame_palette_color(const struct flame_palette *palette, struct
 /* Separators between stacks, which no palette colours. Return: true where @name is one. */
 bool flame_color_marker(struct flame_span name, struct flame_rgb *color);
 
-/* Of a differential: from white to red for more, to blue for less; @max > 0 is the largest change. */
+/* Of a differential: red for more, blue for less, white for equal; @max > 0 is the full colour. */
 struct flame_rgb flame_color_delta(int64_t delta, int64_t max);
 
 /* Return: true where white text on @color reads better than black. */

@@ -28,7 +28,8 @@ struct entry {
 };
 
 /* The row of "name_[k]". Return: 0 without memory, and for an empty name. */
-static flame_string key_row(struct flame_color_map *map, struct flame_span name, enum flame_kind kind)
+static flame_string key_row(struct flame_color_map *map, struct flame_span name,
+			    enum flame_kind kind)
 {
 	const char *suffix = flame_kind_suffix(kind);
 	size_t len = strlen(suffix);
@@ -48,7 +49,8 @@ static struct entry *entry_at(struct flame_color_map *map, flame_string row)
 
 	if (row < had)
 		return &map->entries[row];
-	if (!array_reserve((void **)&map->entries, &map->room_entries, (size_t)row + 1, sizeof(*map->entries)))
+	if (!array_reserve((void **)&map->entries, &map->room_entries, (size_t)row + 1,
+			   sizeof(*map->entries)))
 		return NULL;
 	map->nr_entries = (size_t)row + 1;
 	memset(map->entries + had, 0, (map->nr_entries - had) * sizeof(*map->entries));
@@ -90,10 +92,12 @@ static int read_line(struct flame_color_map *map, char *line, size_t len)
 
 	for (char *p = line; (p = memmem(p, (size_t)(line + len - p), "->", 2)); p += 2)
 		arrow = p;
-	if (!arrow || sscanf(arrow + 2, "rgb(%3u,%3u,%3u)", &r, &g, &b) != 3 || r > 255 || g > 255 || b > 255)
+	if (!arrow || sscanf(arrow + 2, "rgb(%3u,%3u,%3u)", &r, &g, &b) != 3 || r > 255 ||
+	    g > 255 || b > 255)
 		return 0;
 	name.len = (size_t)(arrow - line);
-	return flame_color_map_set(map, name, FLAME_USER, (struct flame_rgb){ (uint8_t)r, (uint8_t)g, (uint8_t)b });
+	return flame_color_map_set(map, name, FLAME_USER,
+				   (struct flame_rgb){ (uint8_t)r, (uint8_t)g, (uint8_t)b });
 }
 
 static int read_lines(struct flame_color_map *map, FILE *file)

@@ -113,8 +113,8 @@ static double hash_backward(struct flame_span name, struct flame_span suffix)
 	return hash_codes(&c);
 }
 
-void flame_color_numbers(enum flame_color_source source, struct flame_span name, enum flame_kind kind,
-			 uint64_t *state, double v[3])
+void flame_color_numbers(enum flame_color_source source, struct flame_span name,
+			 enum flame_kind kind, uint64_t *state, double v[3])
 {
 	const char *annotation = flame_kind_suffix(kind);
 	struct flame_span suffix = { annotation, strlen(annotation) };

@@ -35,7 +35,7 @@ struct builder {
 	const struct flame_layout_options *options;
 	struct flame_pair *selves;	/* key: stack, row: sample; by stack */
 	size_t nr_selves;
-	struct flame_pair *heads;	/* key: caller, row: index in sums; by caller */
+	struct flame_pair *heads;	/* key: caller, row: number of the head; by caller */
 	struct sums *sums;		/* of stacks that do not follow their caller */
 	size_t nr_heads;
 	struct node *nodes;		/* to be drawn; by stack, the highest first, then the lowest */
@@ -69,21 +69,16 @@ static int collect_selves(struct builder *b)
 
 static int collect_heads(struct builder *b)
 {
-	uint32_t nr = flame_nr_stacks(b->p);
-	size_t room = 0;
-
-	for (uint32_t i = 1; i < nr; i++) {
-		flame_stack caller = flame_stack_caller(b->p, i);
-
-		if (caller == i - 1)
-			continue;
-		if (!array_reserve((void **)&b->heads, &room, b->nr_heads + 1, sizeof(*b->heads)))
-			return FLAME_ENOMEM;
-		b->heads[b->nr_heads] = (struct flame_pair){ caller, (uint32_t)b->nr_heads };
-		b->nr_heads++;
-	}
+	b->nr_heads = flame_nr_stack_heads(b->p);
+	b->heads = malloc((b->nr_heads + 1) * sizeof(*b->heads));
 	b->sums = calloc(b->nr_heads + 1, sizeof(*b->sums));
-	return b->sums && flame_sort_pairs(b->heads, b->nr_heads) ? 0 : FLAME_ENOMEM;
+	if (!b->heads || !b->sums)
+		return FLAME_ENOMEM;
+	for (uint32_t i = 0; i < b->nr_heads; i++) {
+		flame_stack_head(b->p, i, &b->heads[i].key);
+		b->heads[i].row = i;
+	}
+	return flame_sort_pairs(b->heads, b->nr_heads) ? 0 : FLAME_ENOMEM;
 }
 
 static void add_child(struct sums *to, const struct sums *child)
@@ -122,34 +117,87 @@ static int add_node(struct builder *b, flame_stack stack, const struct sums *sum
 	return 0;
 }
 
-/* Sum up all stacks and keep those that are wide enough to be drawn. */
-static int sum_stacks(struct builder *b)
+/* Return: the next lower stack at which anything happens; the rows between share @stack's sums. */
+static flame_stack next_event(const struct builder *b, size_t self, size_t head, flame_stack lowest)
 {
-	size_t self = b->nr_selves, head = b->nr_heads, next_head = b->nr_heads;
-	struct sums sums = { 0 };
-	bool follows = false;
+	flame_stack next = lowest;
+
+	if (self && b->selves[self - 1].key > next)
+		next = b->selves[self - 1].key;
+	if (head && b->heads[head - 1].key > next)
+		next = b->heads[head - 1].key;
+	return next;
+}
+
+/* Rows @to .. @from, each the caller of the one above it, with nothing of their own. */
+static int add_run(struct builder *b, flame_stack from, flame_stack to, struct sums *sums)
+{
+	uint64_t nr = (uint64_t)from - to + 1;
 	int err = 0;
 
-	for (uint32_t i = flame_nr_stacks(b->p); !err && i-- > 0;) {
-		if (!follows)
-			sums = (struct sums){ 0 };
-		sums.now_self = sums.before_self = 0;
-		for (; head && b->heads[head - 1].key == i; head--)
-			add_child(&sums, &b->sums[b->heads[head - 1].row]);
-		for (; !err && self && b->selves[self - 1].key == i; self--)
-			err = add_self(b, &sums, flame_sample_get(b->p, b->selves[self - 1].row));
-		if (!i)
-			break;
-		if (!sums.now)
-			sums.width = sums.before;
-		sums.nr_frames += sums.width > 0;
-		if (!err)
-			err = add_node(b, i, &sums);
-		follows = flame_stack_caller(b->p, i) == i - 1;
-		if (!follows)
-			b->sums[--next_head] = sums;
+	sums->now_self = sums->before_self = 0;
+	if (!sums->width)
+		return 0;
+	if ((double)sums->width < b->options->min_total) {
+		sums->nr_frames += nr;
+		return 0;
 	}
-	b->all = sums;
+	for (flame_stack i = from; !err && i >= to; i--) {
+		sums->nr_frames++;
+		err = add_node(b, i, sums);
+	}
+	return err;
+}
+
+static int add_own(struct builder *b, struct sums *sums, flame_stack stack, size_t *self, size_t *head)
+{
+	int err = 0;
+
+	sums->now_self = sums->before_self = 0;
+	for (; *head && b->heads[*head - 1].key == stack; --*head)
+		add_child(sums, &b->sums[b->heads[*head - 1].row]);
+	for (; !err && *self && b->selves[*self - 1].key == stack; --*self)
+		err = add_self(b, sums, flame_sample_get(b->p, b->selves[*self - 1].row));
+	return err;
+}
+
+/*
+ * Sum up all stacks and keep those that are wide enough to be drawn. Stacks between two heads are
+ * a chain, each the caller of the next; only where samples or heads join it do the sums change.
+ */
+static int sum_stacks(struct builder *b)
+{
+	size_t self = b->nr_selves, head = b->nr_heads, nr = b->nr_heads;
+	flame_stack top = flame_nr_stacks(b->p), bottom, caller, i;
+	int err = 0;
+
+	do {
+		struct sums sums = { 0 };
+
+		bottom = nr ? flame_stack_head(b->p, nr - 1, &caller) : 0;
+		for (i = top; !err && i > bottom;) {
+			flame_stack next = next_event(b, self, head, bottom);
+
+			/* Between: rows i - 1 down to next + 1. */
+			if (i - 1 > next)
+				err = add_run(b, i - 1, next + 1, &sums);
+			if (!err)
+				err = add_own(b, &sums, next, &self, &head);
+			if (!sums.now)
+				sums.width = sums.before;
+			i = next;
+			if (!i)
+				break;
+			sums.nr_frames += sums.width > 0;
+			if (!err)
+				err = add_node(b, i, &sums);
+		}
+		if (nr)
+			b->sums[nr - 1] = sums;
+		else
+			b->all = sums;
+		top = bottom;
+	} while (!err && nr-- > 0);
 	return err;
 }
 

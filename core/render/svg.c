@@ -14,6 +14,7 @@
 #include "viewer.h"
 
 #define NOTE_LESS 2		/* pixels that notes are smaller */
+#define BOLD 1.18		/* how much wider bold type is */
 #define FONT_FAMILY "Verdana, &quot;DejaVu Sans&quot;, Geneva, sans-serif"
 
 static void put_coordinate(struct svg_out *out, const char *name, double v)
@@ -61,7 +62,8 @@ static void put_viewer_data(struct picture *pic)
 	put_string(out, " data-nametype=\"", pic->nametype);
 	svg_puts(out, " data-base=\"");
 	svg_int(out, pic->base);
-	svg_printf(out, "\" data-decimals=\"%u\" data-factor=\"%.17g\"", pic->decimals, pic->factor);
+	svg_printf(out, "\" data-decimals=\"%u\" data-factor=\"%.17g\"", pic->decimals,
+		   pic->factor);
 	put_coordinate(out, " data-row=\"", pic->row);
 	put_coordinate(out, " data-size=\"", pic->font.size);
 	if (o->fontwidth > 0)
@@ -83,7 +85,8 @@ static void put_root(struct picture *pic)
 {
 	struct svg_out *out = &pic->out;
 
-	svg_puts(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"flamegraph\"");
+	svg_puts(out,
+		 "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"flamegraph\"");
 	if (pic->o->width > 0) {
 		put_coordinate(out, " width=\"", pic->width);
 		put_coordinate(out, " height=\"", pic->height);
@@ -117,25 +120,33 @@ static void put_definitions(struct picture *pic)
 	const char *bg = pic->o->bgcolors, *top, *bottom;
 
 	if (!bg)
-		bg = !pic->o->colors || pic->o->before ? "white" : flame_palette_background(pic->palette);
+		bg = pic->background;
 	named = flame_background_find(bg);
 	top = named ? named->top : bg;
 	bottom = named ? named->bottom : bg;
-	svg_printf(&pic->out, "<defs>\n<linearGradient id=\"fg-bg\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">"
-		   "<stop offset=\"5%%\" stop-color=\"%s\"/><stop offset=\"95%%\" stop-color=\"%s\"/>"
-		   "</linearGradient>\n", top, bottom);
-	svg_puts(&pic->out, "<pattern id=\"fg-rest\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+	svg_printf(
+		&pic->out,
+		"<defs>\n<linearGradient id=\"fg-bg\" x1=\"0\" y1=\"0\" x2=\"0\" y2=\"1\">"
+		"<stop offset=\"5%%\" stop-color=\"%s\"/><stop offset=\"95%%\" stop-color=\"%s\"/>"
+		"</linearGradient>\n",
+		top, bottom);
+	svg_puts(&pic->out,
+		 "<pattern id=\"fg-rest\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
 		 "<rect width=\"6\" height=\"6\" fill=\"#e4e4e4\"/>"
 		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#b4b4b4\"/></pattern>\n");
-	svg_puts(&pic->out, "<pattern id=\"fg-gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+	svg_puts(&pic->out,
+		 "<pattern id=\"fg-gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
 		 "<rect width=\"6\" height=\"6\" fill=\"#eef4ff\"/>"
 		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#cfdff8\"/></pattern>\n");
-	svg_puts(&pic->out, "</defs>\n<rect class=\"bg\" width=\"100%\" height=\"100%\" fill=\"url(#fg-bg)\"/>\n");
+	svg_puts(&pic->out, "</defs>\n<rect class=\"bg\" width=\"100%\" height=\"100%\""
+			    " fill=\"url(#fg-bg)\"/>\n");
 }
 
-static void put_heading(struct picture *pic, const char *class, const char *text, double y, double size)
+static void put_heading(struct picture *pic, const char *class, const char *text, double y,
+			double size)
 {
-	const struct svg_font font = { size, pic->font.fixed };
+	const struct svg_font font = { strcmp(class, "title") == 0 ? size * BOLD : size,
+				       pic->font.fixed };
 	struct svg_out *out = &pic->out;
 	struct flame_span shown = svg_span(text);
 	bool cut;
@@ -163,7 +174,8 @@ static void put_total(struct picture *pic)
 	svg_count(pic, pic->base);
 	svg_puts(out, " ");
 	svg_escaped(out, svg_span(pic->countname));
-	svg_puts(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n" : "</text>\n");
+	svg_puts(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n"
+				     : "</text>\n");
 }
 
 static void put_header(struct picture *pic)
@@ -199,13 +211,15 @@ static void put_notes(struct picture *pic)
 		svg_grouped(out, text);
 		svg_puts(out, hidden == 1 ? " frame narrower than " : " frames narrower than ");
 		put_min_width(pic);
-		svg_puts(out, hidden == 1 ? " is hatched or left out</text>\n" : " are hatched or left out</text>\n");
+		svg_puts(out, hidden == 1 ? " is hatched or left out</text>\n"
+					  : " are hatched or left out</text>\n");
 		y += pic->font.size + 4;
 	}
 	if (svg_is_low(pic)) {
 		put_text_start(out, "note low", SVG_XPAD, y);
 		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
-		svg_printf(out, ">Fewer than %d samples: the widths are a rough guess</text>\n", SVG_FEW_SAMPLES);
+		svg_printf(out, ">Fewer than %d samples: the widths are a rough guess</text>\n",
+			   SVG_FEW_SAMPLES);
 	}
 }
 
@@ -216,7 +230,10 @@ static void put_legend_entry(struct picture *pic, const struct legend_entry *e, 
 	svg_puts(out, "<g class=\"key\">");
 	put_coordinate(out, "<rect x=\"", x);
 	put_coordinate(out, " y=\"", y - SVG_SWATCH + 1);
-	svg_printf(out, " width=\"%d\" height=\"%d\" rx=\"2\" stroke=\"#999\" stroke-width=\"0.5\" fill=\"", SVG_SWATCH, SVG_SWATCH);
+	svg_printf(
+		out,
+		" width=\"%d\" height=\"%d\" rx=\"2\" stroke=\"#999\" stroke-width=\"0.5\" fill=\"",
+		SVG_SWATCH, SVG_SWATCH);
 	if (e->fill)
 		svg_puts(out, e->fill);
 	else
@@ -289,7 +306,8 @@ static int put_document(struct picture *pic)
 	return pic->map ? flame_color_map_save(pic->map, pic->o->palette_map) : 0;
 }
 
-int flame_svg_write(const struct flame_profile *p, const struct flame_svg_options *options, FILE *out)
+int flame_svg_write(const struct flame_profile *p, const struct flame_svg_options *options,
+		    FILE *out)
 {
 	struct picture *pic = calloc(1, sizeof(*pic));
 	int err;

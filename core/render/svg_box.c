@@ -15,6 +15,8 @@
 /* From this width on boxes give half a pixel to the gap to their neighbour. */
 #define GAP_FROM_TENTHS 30
 #define GAP_TENTHS 5
+/* Share of the whole from which on a frame is no measure for the change of others. */
+#define NEARLY_ALL 0.9
 
 /* A fraction is exact: "12.5" of 12500 thousandths. */
 static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_MAX])
@@ -30,7 +32,8 @@ static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_M
 	}
 	n = n ? snprintf(text, SVG_COUNT_MAX, "%s%llu.%0*llu", value < 0 ? "-" : "",
 			 (unsigned long long)(v / unit), n, (unsigned long long)(v % unit))
-	      : snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)v);
+	      : snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "",
+			 (unsigned long long)v);
 }
 
 static double power_of_ten(uint32_t n)
@@ -94,20 +97,22 @@ static enum flame_kind box_kind(const struct picture *pic, const struct flame_bo
 
 static int64_t box_delta(const struct picture *pic, const struct flame_box *box)
 {
-	int64_t delta = pic->o->delta_self ? box->self - box->before_self : box->total - box->before_total;
+	int64_t delta =
+		pic->o->delta_self ? box->self - box->before_self : box->total - box->before_total;
 
 	return pic->o->negate ? -delta : delta;
 }
 
-int64_t svg_max_delta(const struct picture *pic)
+static int64_t max_delta_upto(const struct picture *pic, double max_width)
 {
-	int64_t max = 1;
+	int64_t max = 0;
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
 		const struct flame_box *box = &pic->layout.boxes[i];
 		int64_t delta = box_delta(pic, box);
 
-		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE))
+		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE) ||
+		    (double)box->width > max_width)
 			continue;
 		if (delta < 0)
 			delta = -delta;
@@ -117,7 +122,21 @@ int64_t svg_max_delta(const struct picture *pic)
 	return max;
 }
 
-static struct flame_rgb palette_color(struct picture *pic, struct flame_span name, enum flame_kind kind)
+/*
+ * Frames that are nearly the whole mostly tell that the totals differ, and would make all others
+ * pale: they are left out, and get the full colour where they changed more than any other.
+ */
+int64_t svg_max_delta(const struct picture *pic)
+{
+	int64_t max = max_delta_upto(pic, NEARLY_ALL * (double)pic->layout.width);
+
+	if (!max)
+		max = max_delta_upto(pic, (double)pic->layout.width);
+	return max ? max : 1;
+}
+
+static struct flame_rgb palette_color(struct picture *pic, struct flame_span name,
+				      enum flame_kind kind)
 {
 	double v[3];
 
@@ -125,7 +144,8 @@ static struct flame_rgb palette_color(struct picture *pic, struct flame_span nam
 	return flame_palette_color(pic->palette, name, kind, v);
 }
 
-static int mapped_color(struct picture *pic, struct flame_span name, enum flame_kind kind, struct flame_rgb *color)
+static int mapped_color(struct picture *pic, struct flame_span name, enum flame_kind kind,
+			struct flame_rgb *color)
 {
 	if (flame_color_map_get(pic->map, name, kind, color))
 		return 0;
@@ -237,7 +257,9 @@ static void put_group(struct picture *pic, const struct flame_box *box)
 {
 	int64_t values[] = { box->start, box->width, box->total, box->self, box->depth,
 			     box->before_total, box->before_self };
-	const char *class = box->flags & FLAME_BOX_GONE ? "g" : box->flags & FLAME_BOX_REST ? "r" : "f";
+	const char *class = box->flags & FLAME_BOX_GONE	  ? "g"
+			    : box->flags & FLAME_BOX_REST ? "r"
+							  : "f";
 
 	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->base)
 		values[1] = values[2] = pic->base;
@@ -292,12 +314,14 @@ static void put_rect(struct picture *pic, const struct edges *e)
 
 	put_attribute(out, "<rect x=\"", e->left);
 	put_attribute(out, " y=\"", e->top);
-	put_attribute(out, " width=\"", e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
+	put_attribute(out, " width=\"",
+		      e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
 	put_attribute(out, " height=\"", llrint((pic->row - 1) * 10));
 	svg_puts(out, " rx=\"2\"");
 }
 
-static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e, bool is_light)
+static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e,
+		      bool is_light)
 {
 	struct flame_span name = box_name(pic, box);
 	struct svg_out *out = &pic->out;
@@ -321,13 +345,15 @@ static void put_box(struct picture *pic, const struct flame_box *box, struct fla
 	put_title(pic, box);
 	put_rect(pic, &e);
 	if (box->flags & FLAME_BOX_GONE)
-		svg_puts(&pic->out, " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
+		svg_puts(&pic->out,
+			 " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
 	else if (box->flags & FLAME_BOX_REST)
 		svg_puts(&pic->out, " fill=\"url(#fg-rest)\"/>");
 	else
 		put_fill(&pic->out, color);
 	if (!(box->flags & FLAME_BOX_REST))
-		put_label(pic, box, &e, !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color));
+		put_label(pic, box, &e,
+			  !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color));
 	svg_puts(&pic->out, "</g>\n");
 }
 

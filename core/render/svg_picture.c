@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * svg_picture.c - from options and profile to a picture: colours, boxes, legend, and where all stands.
+ * svg_picture.c - from options and profile to a picture: colours, boxes, legend, positions.
  */
 #include "svg_picture.h"
 
@@ -17,7 +17,8 @@
 /* What people call the colours of the "auto" palette. */
 static const char *const kind_labels[FLAME_NR_KINDS] = {
 	[FLAME_USER] = "user", [FLAME_KERNEL] = "kernel", [FLAME_INLINED] = "inlined",
-	[FLAME_JIT] = "JIT compiled", [FLAME_JIT_INLINED] = "inlined", [FLAME_INTERPRETED] = "interpreted",
+	[FLAME_JIT] = "JIT compiled", [FLAME_JIT_INLINED] = "inlined",
+	[FLAME_INTERPRETED] = "interpreted",
 	[FLAME_C1] = "C1 compiled", [FLAME_WAKER] = "waker", [FLAME_TASK] = "process or thread",
 };
 
@@ -33,7 +34,8 @@ static bool is_flat_color(const char *s)
 
 static bool are_usable(const struct flame_svg_options *o)
 {
-	if (!in_range(o->width) || !in_range(o->height) || !in_range(o->fontsize) || !in_range(o->fontwidth))
+	if (!in_range(o->width) || !in_range(o->height) || !in_range(o->fontsize) ||
+	    !in_range(o->fontwidth))
 		return false;
 	if (o->width > 0 && o->width <= 2 * SVG_XPAD)
 		return false;
@@ -64,6 +66,7 @@ static int choose_colors(struct picture *pic)
 	pic->palette = flame_palette_find(name);
 	if (!pic->palette)
 		return FLAME_EARG;
+	pic->background = o->before ? "white" : flame_palette_background(pic->palette);
 	if (strcmp(name, "auto") == 0) {
 		pic->by_kind = !o->before && has_kinds(pic->p);
 		if (!pic->by_kind)
@@ -71,7 +74,9 @@ static int choose_colors(struct picture *pic)
 	}
 	if (o->random)
 		pic->random = (uint64_t)time(NULL) ^ (uint64_t)(uintptr_t)pic;
-	pic->source = o->random ? FLAME_COLOR_RANDOM : o->hash ? FLAME_COLOR_HASH : FLAME_COLOR_NAME;
+	pic->source = o->random ? FLAME_COLOR_RANDOM
+		      : o->hash ? FLAME_COLOR_HASH
+				: FLAME_COLOR_NAME;
 	if (!o->palette_map)
 		return 0;
 	pic->map = flame_color_map_load(o->palette_map);
@@ -110,7 +115,7 @@ static void take_options(struct picture *pic)
 	pic->font.fixed = advance_of(o);
 }
 
-/* Sum of the type's values. The layout reports negative values; here they must only not overflow. */
+/* Sum of the type's values. It is the layout that refuses negative ones. */
 static int sum_values(const struct picture *pic, flame_type type, int64_t *sum)
 {
 	*sum = 0;
@@ -178,7 +183,8 @@ static int lay_out(struct picture *pic)
 	return 0;
 }
 
-static void add_legend(struct picture *pic, const char *label, const char *fill, struct flame_rgb color)
+static void add_legend(struct picture *pic, const char *label, const char *fill,
+		       struct flame_rgb color)
 {
 	pic->legend[pic->nr_legend++] = (struct legend_entry){ label, fill, color };
 }
@@ -191,14 +197,16 @@ static void legend_of_kinds(struct picture *pic)
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
 		const struct flame_box *box = &pic->layout.boxes[i];
-		enum flame_kind kind = box->frame ? flame_frame_get(pic->p, box->frame)->kind : FLAME_MARKER;
+		enum flame_kind kind =
+			box->frame ? flame_frame_get(pic->p, box->frame)->kind : FLAME_MARKER;
 
 		seen[kind == FLAME_JIT_INLINED ? FLAME_INLINED : kind] = true;
 	}
 	for (int i = 0; i < FLAME_NR_KINDS; i++) {
 		if (seen[i] && kind_labels[i])
 			add_legend(pic, kind_labels[i], NULL,
-				   flame_palette_color(pic->palette, svg_span(""), (enum flame_kind)i, middle));
+				   flame_palette_color(pic->palette, svg_span(""),
+						       (enum flame_kind)i, middle));
 	}
 }
 
@@ -208,11 +216,14 @@ static void legend_of_change(struct picture *pic)
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++)
 		gone |= pic->layout.boxes[i].flags & FLAME_BOX_GONE;
-	add_legend(pic, pic->o->negate ? "more before" : "less than before", NULL, (struct flame_rgb){ 105, 105, 255 });
+	add_legend(pic, pic->o->negate ? "less afterwards" : "less than before", NULL,
+		   (struct flame_rgb){ 105, 105, 255 });
 	add_legend(pic, "unchanged", NULL, (struct flame_rgb){ 255, 255, 255 });
-	add_legend(pic, pic->o->negate ? "less before" : "more than before", NULL, (struct flame_rgb){ 255, 105, 105 });
+	add_legend(pic, pic->o->negate ? "more afterwards" : "more than before", NULL,
+		   (struct flame_rgb){ 255, 105, 105 });
 	if (gone)
-		add_legend(pic, "gone", "url(#fg-gone)", (struct flame_rgb){ 0, 0, 0 });
+		add_legend(pic, pic->o->negate ? "new" : "gone", "url(#fg-gone)",
+			   (struct flame_rgb){ 0, 0, 0 });
 }
 
 static void choose_legend(struct picture *pic)
@@ -278,7 +289,8 @@ static void place_parts(struct picture *pic)
 	pic->height = ceil(y + SVG_XPAD);
 }
 
-int svg_picture_init(struct picture *pic, const struct flame_profile *p, const struct flame_svg_options *options)
+int svg_picture_init(struct picture *pic, const struct flame_profile *p,
+		     const struct flame_svg_options *options)
 {
 	int err;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #ifndef FLAME_SVG_PICTURE_H
 #define FLAME_SVG_PICTURE_H
-/* What the parts of the SVG writer share: the options with their defaults, and where things stand. */
+/* What the parts of the SVG writer share: options with their defaults, and where things stand. */
 #include "color.h"
 #include "layout.h"
 #include "svg.h"
@@ -35,6 +35,7 @@ struct picture {
 	double min_total;	/* frames with less are not drawn */
 
 	const struct flame_palette *palette;
+	const char *background;	/* that goes with it */
 	enum flame_color_source source;
 	uint64_t random;
 	struct flame_color_map *map;	/* NULL: no consistent palette */
@@ -56,7 +57,8 @@ struct picture {
  * Fill the zeroed @pic. The pointers stay the caller's, and have to outlive it.
  * Return: 0, or what flame_svg_write() returns. Release it in either case.
  */
-int svg_picture_init(struct picture *pic, const struct flame_profile *p, const struct flame_svg_options *options);
+int svg_picture_init(struct picture *pic, const struct flame_profile *p,
+		     const struct flame_svg_options *options);
 void svg_picture_release(struct picture *pic);
 double svg_legend_width(const struct picture *pic, const struct legend_entry *e);
 /* Return: true where there are so few samples that the widths say little. */
@@ -70,7 +72,7 @@ void svg_count(struct picture *pic, int64_t value);
 double svg_share(const struct picture *pic, int64_t value);
 /* All of the frames, each with its title. Return: 0 or FLAME_ENOMEM. */
 int svg_write_boxes(struct picture *pic);
-/* The largest change of a drawn frame, at least 1. */
+/* The change that gets the full colour: the largest of a drawn frame, at least 1. */
 int64_t svg_max_delta(const struct picture *pic);
 
 #endif

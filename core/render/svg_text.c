@@ -18,21 +18,15 @@ void svg_flush(struct svg_out *out)
 	out->nr = 0;
 }
 
-void svg_bytes(struct svg_out *out, const char *s, size_t len)
+void svg_bytes_flushed(struct svg_out *out, const char *s, size_t len)
 {
-	if (len > SVG_BUFFER - out->nr)
-		svg_flush(out);
+	svg_flush(out);
 	if (len > SVG_BUFFER) {
 		fwrite(s, 1, len, out->file);
 		return;
 	}
-	memcpy(out->buf + out->nr, s, len);
-	out->nr += len;
-}
-
-void svg_puts(struct svg_out *out, const char *s)
-{
-	svg_bytes(out, s, strlen(s));
+	memcpy(out->buf, s, len);
+	out->nr = len;
 }
 
 void svg_printf(struct svg_out *out, const char *format, ...)
@@ -83,7 +77,7 @@ void svg_percent(struct svg_out *out, double v)
 	char fraction[3];
 	uint64_t n;
 
-	/* Near a tie, and where the product may have rounded, only printf knows the exact decimal. */
+	/* Near a tie, where the product may have rounded, only printf knows the exact decimal. */
 	if (!(v >= 0 && v < 1e6) || fabs(part - 0.5) < 1e-6) {
 		svg_printf(out, "%.2f", v);
 		return;
@@ -187,19 +181,21 @@ struct range {
 
 /* Drawn on top of the character before them. */
 static const struct range marks[] = {
-	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a }, { 0x064b, 0x065f },
-	{ 0x06d6, 0x06dc }, { 0x0900, 0x0903 }, { 0x093a, 0x094f }, { 0x0981, 0x0983 }, { 0x09bc, 0x09cd },
-	{ 0x0b82, 0x0b82 }, { 0x0bbe, 0x0bcd }, { 0x0c3e, 0x0c4d }, { 0x0d3e, 0x0d4d }, { 0x0e31, 0x0e31 },
-	{ 0x0e34, 0x0e3a }, { 0x0e47, 0x0e4e }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200f },
-	{ 0x20d0, 0x20ff }, { 0x302a, 0x302f }, { 0x3099, 0x309a }, { 0xfe00, 0xfe0f }, { 0xfe20, 0xfe2f },
-	{ 0x1f3fb, 0x1f3ff }, { 0xe0020, 0xe007f }, { 0xe0100, 0xe01ef },
+	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a },
+	{ 0x064b, 0x065f }, { 0x06d6, 0x06dc }, { 0x0900, 0x0903 }, { 0x093a, 0x094f },
+	{ 0x0981, 0x0983 }, { 0x09bc, 0x09cd }, { 0x0b82, 0x0b82 }, { 0x0bbe, 0x0bcd },
+	{ 0x0c3e, 0x0c4d }, { 0x0d3e, 0x0d4d }, { 0x0e31, 0x0e31 }, { 0x0e34, 0x0e3a },
+	{ 0x0e47, 0x0e4e }, { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200f },
+	{ 0x20d0, 0x20ff }, { 0x302a, 0x302f }, { 0x3099, 0x309a }, { 0xfe00, 0xfe0f },
+	{ 0xfe20, 0xfe2f }, { 0x1f3fb, 0x1f3ff }, { 0xe0020, 0xe007f }, { 0xe0100, 0xe01ef },
 };
 
 /* As wide as the font is high: CJK, Hangul, full width forms, emoji. */
 static const struct range wides[] = {
-	{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xa960, 0xa97f }, { 0xac00, 0xd7a3 },
-	{ 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 }, { 0xffe0, 0xffe6 }, { 0xfffd, 0xfffd },
-	{ 0x17000, 0x18cff }, { 0x1b000, 0x1b2ff }, { 0x1f000, 0x1faff }, { 0x20000, 0x3fffd },
+	{ 0x1100, 0x115f }, { 0x2e80, 0x303e }, { 0x3041, 0xa4cf }, { 0xa960, 0xa97f },
+	{ 0xac00, 0xd7a3 }, { 0xf900, 0xfaff }, { 0xfe30, 0xfe6f }, { 0xff00, 0xff60 },
+	{ 0xffe0, 0xffe6 }, { 0xfffd, 0xfffd }, { 0x17000, 0x18cff }, { 0x1b000, 0x1b2ff },
+	{ 0x1f000, 0x1faff }, { 0x20000, 0x3fffd },
 };
 
 #define ZERO_WIDTH_JOINER 0x200d
@@ -230,10 +226,21 @@ static double advance(const struct svg_font *font, uint32_t code)
 		return advances[code - 0x20] * font->size / 1000;
 	if (code < 0xa0)
 		return WIDE * font->size / 1000;
-	return (code >= wides[0].first && IN_RANGES(code, wides) ? WIDE : NARROW) * font->size / 1000;
+	if (code >= wides[0].first && IN_RANGES(code, wides))
+		return WIDE * font->size / 1000;
+	return NARROW * font->size / 1000;
 }
 
-/* A base character with its marks, and what joiners tie to it. Return: its bytes. */
+/* Marks and joiners take no room of their own; skin tones do where there is no emoji font. */
+static bool is_free(uint32_t code)
+{
+	return is_mark(code) && code < 0x1f000;
+}
+
+/*
+ * A base character with its marks, and what joiners tie to it: one piece when cut, but as wide as
+ * its parts, which is how a font without the joined glyph draws it. Return: its bytes.
+ */
 static size_t next_cluster(const struct svg_font *font, const char *s, size_t len, double *width)
 {
 	uint32_t code, last;
@@ -245,6 +252,8 @@ static size_t next_cluster(const struct svg_font *font, const char *s, size_t le
 
 		if (!is_mark(last) && code != ZERO_WIDTH_JOINER)
 			break;
+		if (!is_free(last))
+			*width += advance(font, last);
 		code = last;
 		n += more;
 	}

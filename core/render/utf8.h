@@ -16,7 +16,12 @@ static inline bool utf8_is_tail(unsigned char c)
 /* Bytes of the sequence that @s, of @len bytes, begins with; 0: none that is well-formed. */
 static inline size_t utf8_sequence(const unsigned char *s, size_t len)
 {
-	size_t want = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+	size_t want = s[0] < 0x80   ? 1
+		      : s[0] < 0xc2 ? 0
+		      : s[0] < 0xe0 ? 2
+		      : s[0] < 0xf0 ? 3
+		      : s[0] < 0xf5 ? 4
+				    : 0;
 
 	if (want > len)
 		return 0;
@@ -30,7 +35,8 @@ static inline size_t utf8_sequence(const unsigned char *s, size_t len)
 	return want;
 }
 
-/* Decode the first code point of @s, @len > 0 bytes. Return: the bytes that it takes, at least 1. */
+/* Decode the first code point of @s, @len > 0 bytes. Return: the bytes that it takes, at least 1.
+ */
 static inline size_t utf8_decode(const char *s, size_t len, uint32_t *code)
 {
 	const unsigned char *u = (const unsigned char *)s;

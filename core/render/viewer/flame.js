@@ -14,10 +14,12 @@ const PAD = 10;			/* left and right of the frames */
 const LABEL_PAD = 3;
 const MIN_WIDTH = 320;		/* narrower containers get a scaled picture */
 const MIN_BOX = 0.1;		/* pixels; what is narrower is not drawn */
-const BAR_WIDTH = 420;
+const BAR_WIDTH = 420, BAR_MIN = 130, BAR_MIN_ZOOMED = 210;
 const BAR_HEIGHT = 24;
 const SWATCH = 10, LEGEND_GAP = 14;
 const HINT = 'Click or Enter zooms, Esc resets, / searches, arrow keys walk';
+const BOLD = 1.18;		/* of the title: how much wider bold type is */
+const JOINER = '\u200d';
 const FIRST_ASCII = 32, LAST_ASCII = 126;
 
 const svg = findSvg();
@@ -31,7 +33,6 @@ const number = (name) => Number(svg.getAttribute('data-' + name));
 const unit = svg.getAttribute('data-unit');
 const nametype = svg.getAttribute('data-nametype');
 const base = number('base');
-const before = number('before');
 const isDiff = svg.hasAttribute('data-before');
 const negate = svg.hasAttribute('data-negate');
 const fluid = svg.hasAttribute('data-fluid');
@@ -40,6 +41,7 @@ const size = number('size');
 const staticWidth = svg.viewBox.baseVal.width;
 const staticHeight = svg.viewBox.baseVal.height;
 const legendY = number('legend');
+const fixedAdvance = number('advance');	/* 0: characters have widths of their own */
 
 const advances = measureAscii();
 const marks = markPattern();
@@ -63,7 +65,9 @@ function findSvg()
 {
 	const script = document.currentScript;
 
-	return (script && script.closest && script.closest('svg')) || document.querySelector('svg.flamegraph');
+	const around = script && script.closest && script.closest('svg');
+
+	return around || document.querySelector('svg.flamegraph');
 }
 
 function element(ns, name, attributes, parent)
@@ -87,16 +91,15 @@ function parseAdvances()
 /* Once, on a canvas: asking the picture about each label would take seconds. */
 function measureAscii()
 {
-	const fixed = number('advance');
 	const known = parseAdvances();
 
-	if (fixed)
-		return known.fill(fixed * size);
 	try {
 		const context = element(HTML, 'canvas', {}).getContext('2d');
 
 		context.font = size + 'px ' + getComputedStyle(svg).fontFamily;
-		return known.map((n, i) => context.measureText(String.fromCharCode(FIRST_ASCII + i)).width || n);
+		return known.map((n, i) => {
+			return context.measureText(String.fromCharCode(FIRST_ASCII + i)).width || n;
+		});
 	} catch (e) {
 		return known;
 	}
@@ -111,16 +114,21 @@ function markPattern()
 	}
 }
 
+/* As high as wide: CJK, Hangul, full width forms, emoji. */
+const WIDE = [
+	[0x1100, 0x115f], [0x2e80, 0xa4cf], [0xac00, 0xd7a3], [0xf900, 0xfaff], [0xfe30, 0xfe6f],
+	[0xff00, 0xff60], [0xfffd, 0xfffd], [0x1f000, 0x1faff], [0x20000, 0x3fffd],
+];
+
 function isWide(code)
 {
-	return code >= 0x1100 && (code <= 0x115f || (code >= 0x2e80 && code <= 0xa4cf) ||
-		(code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
-		(code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) || code === 0xfffd ||
-		(code >= 0x1f000 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd));
+	return code >= WIDE[0][0] && WIDE.some((range) => code >= range[0] && code <= range[1]);
 }
 
 function advance(code)
 {
+	if (fixedAdvance)
+		return fixedAdvance * size;
 	if (code >= FIRST_ASCII && code <= LAST_ASCII)
 		return advances[code - FIRST_ASCII];
 	return (isWide(code) ? 1 : 0.6) * size;
@@ -128,32 +136,40 @@ function advance(code)
 
 function characterAt(text, i)
 {
-	const code = text.codePointAt(i);
-
-	return String.fromCodePoint(code);
+	return String.fromCodePoint(text.codePointAt(i));
 }
 
-/* End of the character at @i with its marks, and of what joiners tie to it. */
-function clusterEnd(text, i)
+/*
+ * The character at @i with its marks and what joiners tie to it: one piece when cut, but as wide as
+ * its parts, which is how a font without the joined glyph draws it.
+ */
+function cluster(text, i)
 {
-	let last = characterAt(text, i);
+	let last = characterAt(text, i), sum = advance(last.codePointAt(0));
 
 	for (i += last.length; i < text.length; i += last.length) {
 		const next = text.charCodeAt(i) < 0x300 ? '' : characterAt(text, i);
+		const isMark = marks.test(next);
 
-		if (!next || !(marks.test(next) || last === '\u200d'))
+		if (!next || !(isMark || last === JOINER))
 			break;
+		if (!isMark || next.length > 1)
+			sum += advance(next.codePointAt(0));
 		last = next;
 	}
-	return i;
+	return { end: i, width: sum };
 }
 
 function textWidth(text)
 {
 	let sum = 0;
 
-	for (let i = 0; i < text.length; i = clusterEnd(text, i))
-		sum += advance(text.codePointAt(i));
+	for (let i = 0; i < text.length;) {
+		const next = cluster(text, i);
+
+		sum += next.width;
+		i = next.end;
+	}
 	return sum;
 }
 
@@ -166,8 +182,10 @@ function fit(text, room)
 	if (room < dots)
 		return '';
 	for (let i = 0; i < text.length;) {
-		sum += advance(text.codePointAt(i));
-		i = clusterEnd(text, i);
+		const next = cluster(text, i);
+
+		sum += next.width;
+		i = next.end;
 		if (sum > room)
 			return kept ? text.slice(0, kept) + '..' : '';
 		if (sum + dots <= room)
@@ -260,8 +278,10 @@ function readBoxes()
 /* What the document says already need not be written again. */
 function place(box, view, room)
 {
-	box.x = PAD + (box.start - view.start) * room / view.width;
-	box.w = box.width * room / view.width;
+	const scale = room / view.width;
+
+	box.x = PAD + (box.start - view.start) * scale;
+	box.w = box.width * scale;
 }
 
 function isAbove(ancestor, i)
@@ -279,7 +299,8 @@ function containerWidth()
 
 function isLight(rect)
 {
-	const c = (rect.getAttribute('fill').match(/\d+/g) || [255, 255, 255]).map((n) => n / 255 * (n / 255));
+	const rgb = rect.getAttribute('fill').match(/\d+/g) || [255, 255, 255];
+	const c = rgb.map((n) => n / 255 * (n / 255));
 
 	return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2] < 0.125;
 }
@@ -327,7 +348,7 @@ function setBox(box, x, w)
 
 function layoutBoxes()
 {
-	const view = boxes[zoomed], room = width - 2 * PAD;
+	const view = boxes[zoomed], room = width - 2 * PAD, scale = room / view.width;
 
 	boxes.forEach((box, i) => {
 		const above = i < zoomed && isAbove(i, zoomed);
@@ -335,7 +356,7 @@ function layoutBoxes()
 		if (above)
 			setBox(box, PAD, room);
 		else if (isAbove(zoomed, i))
-			setBox(box, PAD + (box.start - view.start) * room / view.width, box.width * room / view.width);
+			setBox(box, PAD + (box.start - view.start) * scale, box.width * scale);
 		else
 			show(box, false);
 		if (above !== box.isAbove)
@@ -346,7 +367,8 @@ function layoutBoxes()
 
 function layoutHeading(text)
 {
-	const grows = Number(text.getAttribute('font-size')) / size;
+	const bold = text === part.title ? BOLD : 1;
+	const grows = bold * Number(text.getAttribute('font-size')) / size;
 
 	text.setAttribute('x', width / 2);
 	text.textContent = fit(text.getAttribute('data-text'), (width - 2 * PAD) / grows);
@@ -359,7 +381,8 @@ function layoutLegend()
 
 	for (const key of part.legend ? part.legend.querySelectorAll('.key') : []) {
 		const label = key.querySelector('text'), swatch = key.querySelector('rect');
-		const w = SWATCH + 5 + textWidth(label.textContent) * (size - 1) / size + LEGEND_GAP;
+		const text = textWidth(label.textContent) * (size - 1) / size;
+		const w = SWATCH + 5 + text + LEGEND_GAP;
 
 		if (x > PAD && x + w > width) {
 			x = PAD;
@@ -382,8 +405,8 @@ function layoutAll()
 	layoutHeading(part.title);
 	if (part.subtitle)
 		layoutHeading(part.subtitle);
-	height = legendBottom(layoutLegend());
 	if (fluid) {
+		height = legendBottom(layoutLegend());
 		svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
 		svg.setAttribute('height', Math.ceil(height * Math.min(1, real / width)));
 	}
@@ -402,7 +425,8 @@ function legendBottom(y)
 
 function layoutBar()
 {
-	const room = Math.min(BAR_WIDTH, width - 2 * PAD - Math.min(textWidth(ui.total), width * 0.4) - PAD);
+	const least = zoomed ? BAR_MIN_ZOOMED : BAR_MIN;
+	const room = Math.min(BAR_WIDTH, Math.max(least, width - 3 * PAD - textWidth(ui.total)));
 
 	ui.holder.setAttribute('x', width - PAD - room);
 	ui.holder.setAttribute('width', room);
@@ -431,7 +455,7 @@ function shareOfZoom(box)
 {
 	const view = boxes[zoomed];
 
-	if (!zoomed || box.isAbove || view.total <= 0)
+	if (box === view || box.isAbove || view.total <= 0 || !zoomed)
 		return '';
 	return ', ' + percent(box.total, view.total) + ' of ' + fit(view.name, 14 * size);
 }
@@ -448,8 +472,8 @@ function diffDetails(box)
 {
 	const words = negate ? ['after ', 'before '] : ['before ', 'now '];
 
-	return ' (' + words[0] + count(box.beforeTotal) + ', ' + words[1] + count(box.total) + ' ' + unit + ', ' +
-		percent(box.total, base) + ' of all' + shareOfZoom(box) +
+	return ' (' + words[0] + count(box.beforeTotal) + ', ' + words[1] + count(box.total) + ' ' +
+		unit + ', ' + percent(box.total, base) + ' of all' + shareOfZoom(box) +
 		'; change ' + signedPercent(box.total - box.beforeTotal, base) +
 		', self ' + signedPercent(box.self - box.beforeSelf, base) + ')';
 }
@@ -457,12 +481,13 @@ function diffDetails(box)
 function showDetails()
 {
 	const box = boxes[hovered >= 0 ? hovered : zoomed];
-	const room = width - 2 * PAD - (part.matched.textContent.trim() ? textWidth(part.matched.textContent) + PAD : 0);
+	const matched = part.matched.textContent.trim();
+	const room = width - 2 * PAD - (matched ? textWidth(matched) + PAD : 0);
 	const idle = hovered < 0 && !zoomed;
-	const text = idle ? fit(HINT, room) : box.isRest ? fit(box.title, room) : detailsOf(box, room);
+	const fixed = idle ? HINT : box.isRest ? box.title : null;
 
 	part.details.classList.toggle('hint', idle);
-	part.details.textContent = text || ' ';
+	part.details.textContent = (fixed ? fit(fixed, room) : detailsOf(box, room)) || ' ';
 }
 
 /* A long name gives way to the numbers behind it. */
@@ -490,6 +515,7 @@ function zoom(i)
 		i = boxes[i].parent;
 	zoomed = i;
 	ui.reset.hidden = !zoomed;
+	layoutBar();
 	layoutBoxes();
 	if (!boxes[current].shown)
 		setCurrent(zoomed, false);
@@ -760,8 +786,9 @@ function saveState()
 		return;
 	try {
 		const text = stateText();
+		const bare = location.pathname + location.search;
 
-		history.replaceState(null, '', text ? '#' + text : location.pathname + location.search);
+		history.replaceState(null, '', text ? '#' + text : bare);
 	} catch (e) {
 		/* The graph works without. */
 	}
@@ -798,7 +825,8 @@ function restoreState()
 
 function makeButton(bar, text, label, act)
 {
-	const button = element(HTML, 'button', { type: 'button', title: label, 'aria-label': label }, bar);
+	const names = { type: 'button', title: label, 'aria-label': label };
+	const button = element(HTML, 'button', names, bar);
 
 	button.textContent = text;
 	button.addEventListener('click', act);
@@ -807,8 +835,10 @@ function makeButton(bar, text, label, act)
 
 function makeField(bar)
 {
-	const input = element(HTML, 'input', { type: 'search', placeholder: 'Search', spellcheck: 'false',
-		'aria-label': 'Search names by regular expression', autocomplete: 'off' }, bar);
+	const input = element(HTML, 'input', {
+		type: 'search', placeholder: 'Search', spellcheck: 'false', autocomplete: 'off',
+		'aria-label': 'Search names by regular expression',
+	}, bar);
 
 	input.addEventListener('input', () => search(input.value, matchCase));
 	input.addEventListener('keydown', (event) => {
@@ -822,7 +852,8 @@ function makeField(bar)
 
 function makeBar(parent, top)
 {
-	const holder = element(SVG, 'foreignObject', { x: PAD, y: top, width: BAR_WIDTH, height: BAR_HEIGHT }, parent);
+	const at = { x: PAD, y: top, width: BAR_WIDTH, height: BAR_HEIGHT };
+	const holder = element(SVG, 'foreignObject', at, parent);
 	const bar = element(HTML, 'div', { class: 'bar' }, holder);
 
 	bar.style.fontFamily = getComputedStyle(svg).fontFamily;
@@ -839,10 +870,14 @@ function makeStrips()
 	const barTop = Number(part.total.getAttribute('y')) - size * 0.36 - BAR_HEIGHT / 2;
 	const footY = Number(part.details.getAttribute('y'));
 	const head = element(SVG, 'g', {}, svg), foot = element(SVG, 'g', {}, svg);
+	const stops = svg.querySelectorAll('#fg-bg stop');
+	const backdrop = (group, i, y, tall) => element(SVG, 'rect', {
+		class: 'strip', x: -1, y, height: tall, fill: stops[i].getAttribute('stop-color'),
+	}, group);
 
 	strip = { head, foot, barTop, bottom: footY + 8 };
-	strip.headRect = element(SVG, 'rect', { class: 'strip', x: -1, y: barTop - 4, height: BAR_HEIGHT + 8 }, head);
-	strip.footRect = element(SVG, 'rect', { class: 'strip', x: -1, y: footY - size - 5, height: size + 14 }, foot);
+	strip.headRect = backdrop(head, 0, barTop - 4, BAR_HEIGHT + 8);
+	strip.footRect = backdrop(foot, 1, footY - size - 5, size + 14);
 	head.appendChild(part.total);
 	foot.appendChild(part.details);
 	foot.appendChild(part.matched);
@@ -918,6 +953,15 @@ function watchWidth()
 		new ResizeObserver(check).observe(svg);
 }
 
+/* Of a picture much taller than the window the root is what one wants to see first. */
+function scrollToRoot()
+{
+	const root = boxes[0].y * containerWidth() / width;
+
+	if (standalone && !window.scrollY && root > 2 * window.innerHeight)
+		window.scrollTo(0, root);
+}
+
 if (boxes.length) {
 	makeStrips();
 	makeRing();
@@ -925,5 +969,6 @@ if (boxes.length) {
 	listen();
 	layoutAll();
 	restoreState();
+	scrollToRoot();
 }
 }());
