@@ -11,9 +11,17 @@
 
 #include "number.h"
 #include "order.h"
+#include "sort.h"
 #include "table.h"
 
 #define OUT_SIZE ((size_t)64 << 10)
+
+/* A stack on the way down. */
+struct open_stack {
+	flame_stack stack;
+	size_t child;		/* where it stands in children; SIZE_MAX: an only child */
+	size_t start;		/* length of the line before its name */
+};
 
 struct writer {
 	const struct flame_profile *p;
@@ -25,8 +33,16 @@ struct writer {
 	size_t nr_line, room_line;
 	struct flame_span *names;	/* of frames, with annotations, as they are written */
 	char *text;			/* that names point into */
-	uint32_t *child, *sibling;	/* of stacks: the first child, the next sibling */
-	size_t *starts;			/* of open stacks: length of the line before them */
+	/*
+	 * Children of stacks that have more than one, by caller and name. All other stacks have none
+	 * or the one in the next row, so that most of the walk needs no look-up.
+	 */
+	struct flame_pair *children;	/* key: caller, row: stack */
+	size_t nr_children;
+	uint64_t *branches;		/* a bit a stack: its children are in children */
+	uint64_t *sampled;		/* a bit a stack: it has samples of its own */
+	uint64_t *follows;		/* a bit a stack: its caller is the row before it */
+	struct open_stack *open;
 };
 
 static bool find_type(const struct flame_profile *p, const char *name, flame_type *type)
@@ -153,41 +169,112 @@ static bool push_name(struct writer *w, flame_stack stack)
 	return true;
 }
 
-/* Chain the children of each stack by rank: going through the ranks backwards, each goes to the front. */
-static bool chain_children(struct writer *w)
+static bool has_bit(const uint64_t *bits, flame_stack stack)
 {
-	uint32_t nr = flame_nr_stacks(w->p), nr_frames = flame_nr_frames(w->p);
-	uint32_t *ranks = flame_frame_ranks(w->p), *starts = calloc((size_t)nr_frames + 1, sizeof(*starts));
-	uint32_t *order = malloc(nr * sizeof(*order));
-	bool ok = ranks && starts && order;
+	return bits[stack / 64] >> (stack % 64) & 1;
+}
 
-	w->child = calloc(nr, sizeof(*w->child));
-	w->sibling = calloc(nr, sizeof(*w->sibling));
-	ok = ok && w->child && w->sibling;
-	for (uint32_t i = 1; ok && i < nr; i++)
-		starts[ranks[flame_stack_frame(w->p, i)] + 1]++;
-	for (uint32_t i = 1; ok && i <= nr_frames; i++)
-		starts[i] += starts[i - 1];
-	for (uint32_t i = 1; ok && i < nr; i++)
-		order[starts[ranks[flame_stack_frame(w->p, i)]]++] = i;
-	for (uint32_t i = nr - 1; ok && i-- > 0;) {
-		flame_stack caller = flame_stack_caller(w->p, order[i]);
+static void set_bit(uint64_t *bits, flame_stack stack)
+{
+	bits[stack / 64] |= 1ull << (stack % 64);
+}
 
-		w->sibling[order[i]] = w->child[caller];
-		w->child[caller] = order[i];
+/* Mark the stacks with samples, and those that branch; collect the children of these. */
+static bool survey(struct writer *w)
+{
+	uint32_t nr = flame_nr_stacks(w->p), nr_heads = flame_nr_stack_heads(w->p);
+	size_t words = nr / 64 + 1;
+
+	w->branches = calloc(words, sizeof(*w->branches));
+	w->sampled = calloc(words, sizeof(*w->sampled));
+	w->follows = malloc(words * sizeof(*w->follows));
+	w->children = malloc((2 * (size_t)nr_heads + 1) * sizeof(*w->children));
+	if (!w->branches || !w->sampled || !w->follows || !w->children)
+		return false;
+	for (uint32_t i = 0; i < flame_nr_samples(w->p); i++)
+		set_bit(w->sampled, flame_sample_get(w->p, i)->stack);
+	memset(w->follows, 0xff, words * sizeof(*w->follows));
+	for (uint32_t i = 0; i < nr_heads; i++) {
+		flame_stack caller, stack = flame_stack_head(w->p, i, &caller);
+
+		w->follows[stack / 64] &= ~(1ull << (stack % 64));
+		w->children[w->nr_children++] = (struct flame_pair){ caller, stack };
 	}
+	/* Behind the last one comes none. */
+	w->follows[nr / 64] &= ~(1ull << (nr % 64));
+	for (uint32_t i = 0; i < nr_heads; i++) {
+		flame_stack caller = w->children[i].key;
+
+		if (!has_bit(w->branches, caller) && has_bit(w->follows, caller + 1))
+			w->children[w->nr_children++] = (struct flame_pair){ caller, caller + 1 };
+		set_bit(w->branches, caller);
+	}
+	return true;
+}
+
+static bool sort_children(struct writer *w)
+{
+	uint32_t *ranks = flame_frame_ranks(w->p);
+	bool ok = ranks;
+
+	for (size_t i = 0; ok && i < w->nr_children; i++)
+		w->children[i].key = ranks[flame_stack_frame(w->p, w->children[i].row)];
+	ok = ok && flame_sort_pairs(w->children, w->nr_children);
+	for (size_t i = 0; ok && i < w->nr_children; i++)
+		w->children[i].key = flame_stack_caller(w->p, w->children[i].row);
 	free(ranks);
-	free(starts);
-	free(order);
-	return ok;
+	return ok && flame_sort_pairs(w->children, w->nr_children);
+}
+
+/* Return: the index of @caller's first child. */
+static size_t first_child(const struct writer *w, flame_stack caller)
+{
+	size_t low = 0, high = w->nr_children;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (w->children[mid].key < caller)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 static void put_sums(struct writer *w, flame_stack stack)
 {
-	int64_t before = w->options->before ? flame_stack_value(w->p, stack, w->options->before) : 0;
+	int64_t before;
 
+	if (!has_bit(w->sampled, stack))
+		return;
+	before = w->options->before ? flame_stack_value(w->p, stack, w->options->before) : 0;
 	put_stack(w, (struct flame_span){ w->line, w->nr_line }, before,
 		  flame_stack_value(w->p, stack, w->options->type));
+}
+
+/* Set *@next to the first stack that @stack calls. Return: false where it calls none. */
+static bool go_down(const struct writer *w, flame_stack stack, struct open_stack *next)
+{
+	next->child = SIZE_MAX;
+	next->stack = stack + 1;
+	if (!has_bit(w->branches, stack))
+		return has_bit(w->follows, stack + 1);
+	next->child = first_child(w, stack);
+	next->stack = w->children[next->child].row;
+	return true;
+}
+
+/* Set *@open to the next one that the same stack calls. Return: false where there is none. */
+static bool go_on(const struct writer *w, struct open_stack *open)
+{
+	size_t next = open->child + 1;
+
+	if (open->child == SIZE_MAX || next == w->nr_children || w->children[next].key != w->children[open->child].key)
+		return false;
+	open->child = next;
+	open->stack = w->children[next].row;
+	return true;
 }
 
 static bool write_sorted(struct writer *w)
@@ -195,23 +282,22 @@ static bool write_sorted(struct writer *w)
 	size_t depth = 0, room = 0;
 	flame_stack at = 0;
 
-	if (!chain_children(w))
+	if (!survey(w) || !sort_children(w))
 		return false;
 	put_sums(w, 0);
 	for (;;) {
-		flame_stack next = w->child[at];
-
-		while (!next && at) {
-			w->nr_line = w->starts[--depth];
-			next = w->sibling[at];
-			at = flame_stack_caller(w->p, at);
-		}
-		if (!next)
-			return true;
-		if (!array_reserve((void **)&w->starts, &room, depth + 1, sizeof(*w->starts)))
+		if (!array_reserve((void **)&w->open, &room, depth + 1, sizeof(*w->open)))
 			return false;
-		w->starts[depth++] = w->nr_line;
-		at = next;
+		if (go_down(w, at, &w->open[depth])) {
+			w->open[depth++].start = w->nr_line;
+		} else {
+			while (depth && !go_on(w, &w->open[depth - 1]))
+				depth--;
+			if (!depth)
+				return true;
+			w->nr_line = w->open[depth - 1].start;
+		}
+		at = w->open[depth - 1].stack;
 		if (!push_name(w, at))
 			return false;
 		put_sums(w, at);
@@ -271,8 +357,10 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 	free(w.line);
 	free(w.names);
 	free(w.text);
-	free(w.child);
-	free(w.sibling);
-	free(w.starts);
+	free(w.children);
+	free(w.branches);
+	free(w.sampled);
+	free(w.follows);
+	free(w.open);
 	return !ok ? FLAME_ENOMEM : ferror(out) ? FLAME_EIO : 0;
 }

@@ -653,10 +653,12 @@ overflow:
 
 /* Samples. */
 
-/* Stacks that came one after the other stay neighbours: mixing would only scatter them. */
+/* Stacks that came one after the other share a cache line of slots; beyond that they are scattered. */
 static uint32_t sample_hash(const struct flame_sample *s)
 {
-	return s->stack + s->task * 0x9e3779b1u + (s->type - 1) * 0x85ebca6bu;
+	uint32_t line = hash_pair(s->stack / 16, s->task * 31 + s->type);
+
+	return line * 16 + s->stack % 16;
 }
 
 static bool sample_index_grow(struct flame_profile *p)

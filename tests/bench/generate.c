@@ -79,7 +79,7 @@ struct graph {
 	uint8_t name_len[NR_FUNCTIONS];
 	uint8_t nr_callees[NR_FUNCTIONS];
 	uint16_t callees[NR_FUNCTIONS][MAX_CALLEES];
-	/* rank[n][byte]: which of n callees, Zipf-like: the first is called n times as often as the nth */
+	/* rank[n][byte]: which of n callees, Zipf-like: the first n times as often as the nth */
 	uint8_t rank[MAX_CALLEES + 1][256];
 };
 
@@ -524,7 +524,8 @@ static struct graph *make_graph(void)
 	return graph;
 }
 
-static uint64_t draw_stack(const struct graph *graph, uint16_t *path, size_t depth, bool at_random)
+static uint64_t draw_stack(const struct graph *graph, uint16_t *path, size_t depth,
+			   bool at_random)
 {
 	unsigned int function = (unsigned int)below(NR_ROOTS);
 	uint64_t hash = 0;
@@ -542,7 +543,8 @@ static uint64_t draw_stack(const struct graph *graph, uint16_t *path, size_t dep
 	return hash;
 }
 
-static void put_stack(struct out *out, const struct graph *graph, const uint16_t *path, size_t depth)
+static void put_stack(struct out *out, const struct graph *graph, const uint16_t *path,
+		      size_t depth)
 {
 	char line[MAX_DEPTH * (MAX_NAME + 1) + 32];
 	size_t len = 0;
@@ -641,8 +643,9 @@ static bool is_kind(const char *kind)
 
 int main(int argc, char **argv)
 {
-	struct perf perf = { .time_us = 1024000000 };
-	struct out out = { 0 };
+	/* static: they live as long as the program */
+	static struct perf perf = { .time_us = 1024000000 };
+	static struct out out;
 	char *end = NULL;
 	double size_mb;
 
