@@ -475,7 +475,7 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 
 static void read_record(struct flame_reader *rd, struct flame_span record)
 {
-	struct flame_span number = { NULL, 0 };
+	struct flame_span number = { "", 0 };
 	const char *lost = memmem(record.s, record.len, "LOST", 4);
 	uint64_t nr = 0;
 
@@ -519,7 +519,7 @@ static int drop_weak(struct flame_reader *rd)
 static bool open_for_frame(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct perf_header h = { .pid = -1, .tid = -1 };
+	struct perf_header h = perf_no_header;
 
 	if (st->weak_len)
 		perf_parse_weak_header((struct flame_span){ st->weak, st->weak_len }, &h);

@@ -4,6 +4,12 @@
 #include <string.h>
 
 #define MAX_COMM 15	/* the kernel's TASK_COMM_LEN without its NUL */
+static const char nothing[] = "";
+#define EMPTY { nothing, 0 }	/* not NULL: memcmp() and the like want none */
+
+const struct perf_header perf_no_header = {
+	.comm = EMPTY, .pid = -1, .tid = -1, .ids_end = nothing, .event = EMPTY, .rest = EMPTY, .record = EMPTY,
+};
 
 static bool is_blank(char c)
 {
@@ -153,7 +159,7 @@ static bool parse_event(struct flame_span s, struct perf_header *h)
 
 	h->rest = trim(s);
 	h->period = 0;
-	h->event = h->record = (struct flame_span){ NULL, 0 };
+	h->event = h->record = (struct flame_span)EMPTY;
 	if (word.len >= sizeof(record) - 1 && !memcmp(word.s, record, sizeof(record) - 1)) {
 		h->record = h->rest;
 		return false;
@@ -201,18 +207,20 @@ static const struct flame_span *find_ids(const struct words *words, struct perf_
 static bool parse_timed_header(struct flame_span line, struct perf_header *header)
 {
 	struct flame_span rest = line, word;
-	struct words words = { 0 };
+	struct words words = { { EMPTY, EMPTY, EMPTY } };
 	bool found = false;
 
 	while ((word = next_word(&rest)).len) {
-		struct perf_header h = { .has_time = true };
+		struct perf_header h = perf_no_header;
 		const struct flame_span *ids;
 
+		h.has_time = true;
 		if (is_digit(word.s[0]) && parse_time(word, &h.time) && (ids = find_ids(&words, &h))) {
 			h.comm = trim((struct flame_span){ line.s, (size_t)(ids->s - line.s) });
 			if (found && h.comm.len > MAX_COMM)
 				break;
 			h.rest = rest;
+			h.has_time = true;
 			*header = h;
 			found = true;
 		}
@@ -232,9 +240,10 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 	struct flame_span rest = line, word;
 
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
-		struct perf_header h = { .comm = trim((struct flame_span){ line.s, (size_t)(word.s - line.s) }) };
+		struct perf_header h = perf_no_header;
 		struct flame_span behind = rest, cpu = behind;
 
+		h.comm = trim((struct flame_span){ line.s, (size_t)(word.s - line.s) });
 		if (!h.comm.len || !parse_ids(word, &h))
 			continue;
 		if (is_cpu(next_word(&cpu)))
@@ -286,7 +295,7 @@ static bool parse_usual_header(struct flame_span line, struct perf_header *h)
 		return false;
 	h->comm = trim(rest);
 	h->has_time = true;
-	h->record = (struct flame_span){ NULL, 0 };
+	h->record = (struct flame_span)EMPTY;
 	return h->comm.len <= MAX_COMM;
 }
 
@@ -294,7 +303,7 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header)
 {
 	if (parse_usual_header(line, header))
 		return true;
-	*header = (struct perf_header){ .pid = -1, .tid = -1 };
+	*header = perf_no_header;
 	if (parse_timed_header(line, header))
 		return true;
 	return line.len && !is_blank(line.s[0]) && parse_untimed_header(line, header);
@@ -304,12 +313,12 @@ bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 {
 	struct flame_span all = trim(line), before = all, last;
 
-	*header = (struct perf_header){ .pid = -1, .tid = -1 };
+	*header = perf_no_header;
 	if (!all.len || is_blank(line.s[0]))
 		return false;
 	if (parse_event(line, header) && !header->rest.len)
 		return true;
-	header->event = header->rest = (struct flame_span){ NULL, 0 };
+	header->event = header->rest = (struct flame_span)EMPTY;
 	while (before.len && !is_blank(before.s[before.len - 1]))
 		before.len--;
 	last = (struct flame_span){ all.s + before.len, all.len - before.len };
@@ -322,7 +331,7 @@ bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 	if (before.len && parse_ids(last, header))
 		all = trim(before);
 	header->comm = all;
-	if (!header->ids_end)
+	if (header->ids_end == nothing)
 		header->ids_end = all.s + all.len;
 	return all.len <= MAX_COMM;
 }
@@ -362,7 +371,7 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 	struct flame_span rest = line, group;
 	bool nameless;
 
-	*frame = (struct perf_frame){ 0 };
+	*frame = (struct perf_frame){ EMPTY, EMPTY, EMPTY, false };
 	if (!line.len || !is_blank(line.s[0]))
 		return false;
 	frame->address = next_word(&rest);

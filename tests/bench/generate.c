@@ -285,7 +285,8 @@ static struct span find_comm(struct span line)
 /* Blocks that are not a header and frames are left out: fixtures have all sorts of damage. */
 static void read_samples(struct perf *perf, const char *path)
 {
-	struct span rest = read_file(path);
+	struct span text = read_file(path), rest = text;
+	size_t nr_before = perf->nr_samples;
 
 	while (rest.len) {
 		struct sample sample = { .comm = find_comm(take_line(&rest)), .frames = rest };
@@ -303,6 +304,8 @@ static void read_samples(struct perf *perf, const char *path)
 				     sizeof(*perf->samples));
 		perf->samples[perf->nr_samples++] = sample;
 	}
+	if (perf->nr_samples == nr_before)
+		free((char *)text.s);
 }
 
 /* One event for all: with several, only the first would be read. */
@@ -316,8 +319,8 @@ static void put_header(struct out *out, struct perf *perf, struct span comm)
 	perf->time_us += 1 + below(200);
 	n = snprintf(line, sizeof(line), "%.*s %5u/%-5u [%03u] %5u.%06u: %10u cpu-clock:ppp: \n",
 		     (int)comm.len, comm.s, pid, tid, cpu,
-		     (unsigned int)(perf->time_us / 1000000), (unsigned int)(perf->time_us % 1000000),
-		     1000000 + (unsigned int)below(100000));
+		     (unsigned int)(perf->time_us / 1000000),
+		     (unsigned int)(perf->time_us % 1000000), 1000000 + (unsigned int)below(100000));
 	put(out, line, (size_t)n);
 }
 

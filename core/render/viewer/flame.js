@@ -953,15 +953,6 @@ function watchWidth()
 		new ResizeObserver(check).observe(svg);
 }
 
-/* Of a picture much taller than the window the root is what one wants to see first. */
-function scrollToRoot()
-{
-	const root = boxes[0].y * containerWidth() / width;
-
-	if (standalone && !window.scrollY && root > 2 * window.innerHeight)
-		window.scrollTo(0, root);
-}
-
 if (boxes.length) {
 	makeStrips();
 	makeRing();
@@ -969,6 +960,5 @@ if (boxes.length) {
 	listen();
 	layoutAll();
 	restoreState();
-	scrollToRoot();
 }
 }());
