@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: MIT
-# One file, no recursion. `make help` lists the targets. O= is where everything is built.
+# One file, no recursion but for builds of another kind. `make help` lists the targets.
+# O= is where everything is built.
 O ?= build
+DESTDIR ?=
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
-INCLUDEDIR ?= $(PREFIX)/include
+INCLUDEDIR ?= $(PREFIX)/include/flamegraph
 MANDIR ?= $(PREFIX)/share/man
-VERSION := 0.1.0
+BASHDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+VERSION := $(shell sed -n 's/^.define FLAME_VERSION "\(.*\)"/\1/p' core/flame.h)
+SONAME := libflamegraph.so.0
 
 CC ?= cc
 PKG_CONFIG ?= pkg-config
+INSTALL ?= install
 CFLAGS ?= -O2 -g
+FUZZ_SECONDS ?= 60
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wvla -Wmissing-prototypes
 CPPFLAGS += -D_FILE_OFFSET_BITS=64
 LDLIBS := -lz -lm -pthread
@@ -27,21 +35,40 @@ endif
 
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
 ifeq ($(SAN),1)
-CFLAGS += -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+EXTRA_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
 ifeq ($(COVER),1)
-CFLAGS += --coverage -O0
+EXTRA_CFLAGS := --coverage -O0
 endif
 
-ALL_CFLAGS = -std=gnu11 -fPIC -fvisibility=hidden -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
+COMMON_CFLAGS = -std=gnu11 -fPIC -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+ALL_CFLAGS = $(COMMON_CFLAGS) -fvisibility=hidden
 
 LIB_SRC := $(wildcard core/*.c core/render/*.c converters/*.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
+SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
+HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o
 PROGRAMS := fgconv fgrender fgdiff
-TESTS := $(patsubst tests/test_%.c,%,$(wildcard tests/test_*.c))
+TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/everything tests/docs tests/install \
+		      tests/lint tests/cover tests/cli tests/browser/run tests/bench/run tests/fuzz/build tests/record/*.sh)
+MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
+COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
+ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
-all: $(PROGRAMS:%=$(O)/%)
+all: $(PROGRAMS:%=$(O)/%) ## build the programs (the default); O=DIR elsewhere, SAN=1 with sanitizers
+
+help: ## print this
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
+
+quickstart: ## as root on Debian: install what the build needs, build, draw a recording as flame.svg
+	@.ci/quickstart
+
+test: ## as root on Debian: install what the tests need and run all of them
+	@.ci/install test
+	@.ci/as-user $(MAKE) everything
 
 $(O)/%.o: %.c $(O)/flags
 	@mkdir -p $(@D)
@@ -71,13 +98,144 @@ $(O)/libflamegraph.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-clean:
-	rm -rf $(O)
+# ---- the library for others: it exports what the installed headers declare ----
+
+library: $(O)/libflamegraph.a $(O)/$(SONAME) $(O)/flamegraph.pc ## build the static and the shared library
+
+$(O)/shared/%.o: %.c $(O)/flags
+	@mkdir -p $(@D)
+	$(CC) $(COMMON_CFLAGS) -fno-semantic-interposition -MMD -MP -c -o $@ $<
+
+$(O)/shared/viewer.o: $(O)/viewer.c $(O)/flags
+	@mkdir -p $(@D)
+	$(CC) $(COMMON_CFLAGS) -I. -c -o $@ $<
+
+$(O)/libflamegraph.map: $(HEADERS)
+	@mkdir -p $(@D)
+	@{ echo '{ global:'; grep -oh '\bflame_[a-z0-9_]*(' $(HEADERS) | sort -u | tr '(' ';'; \
+	echo 'flame_converters; local: *; };'; } > $@
+
+$(O)/$(SONAME): $(SHARED_OBJ) $(O)/libflamegraph.map
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -shared -Wl,-soname,$(SONAME) \
+		-Wl,--version-script=$(O)/libflamegraph.map -o $@ $(SHARED_OBJ) $(LDLIBS)
+
+$(O)/flamegraph.pc: Makefile $(O)/paths
+	@{ echo 'prefix=$(PREFIX)'; echo 'libdir=$(LIBDIR)'; echo 'includedir=$(INCLUDEDIR)'; echo; \
+	echo 'Name: flamegraph'; echo 'Description: reads the output of profilers into one model of stacks'; \
+	echo 'Version: $(VERSION)'; echo 'Cflags: -I$${includedir}'; \
+	echo 'Libs: -L$${libdir} -lflamegraph'; echo 'Libs.private: $(LDLIBS)'; } > $@
+
+$(O)/paths: FORCE
+	@mkdir -p $(O)
+	@echo '$(PREFIX) $(LIBDIR) $(INCLUDEDIR)' | cmp -s - $@ || echo '$(PREFIX) $(LIBDIR) $(INCLUDEDIR)' > $@
+
+# ---- documents ----
+
+man: $(MAN:%=$(O)/man/%) ## build the man pages (asciidoctor)
+
+$(O)/man/%: Documentation/%.adoc core/flame.h
+	@mkdir -p $(@D)
+	$(or $(ASCIIDOCTOR),asciidoctor) -b manpage --failure-level WARN -a reproducible -a manmanual=fgtools \
+		-a mansource='fgtools $(VERSION)' -o $@ $<
+
+completion: $(COMPLETION:%=$(O)/completion/%) ## write the completions of bash, zsh and fish
+
+$(O)/completion/%.bash: $(O)/% tools/completion
+	@mkdir -p $(@D)
+	tools/completion bash $< > $@
+$(O)/completion/_%: $(O)/% tools/completion
+	@mkdir -p $(@D)
+	tools/completion zsh $< > $@
+$(O)/completion/%.fish: $(O)/% tools/completion
+	@mkdir -p $(@D)
+	tools/completion fish $< > $@
+
+# ---- installation ----
+
+install: all library completion $(if $(ASCIIDOCTOR),man) ## install below $(DESTDIR)$(PREFIX)
+	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
+	$(INSTALL) -m 755 $(PROGRAMS:%=$(O)/%) $(DESTDIR)$(BINDIR)
+	$(INSTALL) -m 644 $(O)/libflamegraph.a $(DESTDIR)$(LIBDIR)
+	$(INSTALL) -m 644 $(O)/$(SONAME) $(DESTDIR)$(LIBDIR)/libflamegraph.so.$(VERSION)
+	ln -sf libflamegraph.so.$(VERSION) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libflamegraph.so
+	$(INSTALL) -m 644 $(O)/flamegraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig
+	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)
+	for p in $(PROGRAMS); do \
+		$(INSTALL) -m 644 $(O)/completion/$$p.bash $(DESTDIR)$(BASHDIR)/$$p && \
+		$(INSTALL) -m 644 $(O)/completion/_$$p $(DESTDIR)$(ZSHDIR) && \
+		$(INSTALL) -m 644 $(O)/completion/$$p.fish $(DESTDIR)$(FISHDIR) || exit 1; done
+ifneq ($(ASCIIDOCTOR),)
+	for m in $(MAN); do \
+		$(INSTALL) -D -m 644 $(O)/man/$$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m || exit 1; done
+else
+	@echo 'There is no asciidoctor: the man pages are skipped.'
+endif
+
+uninstall: ## remove what install put there
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(BINDIR)/%) $(DESTDIR)$(LIBDIR)/libflamegraph.a
+	rm -f $(DESTDIR)$(LIBDIR)/libflamegraph.so $(DESTDIR)$(LIBDIR)/$(SONAME)
+	rm -f $(DESTDIR)$(LIBDIR)/libflamegraph.so.$(VERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/flamegraph.pc
+	rm -f $(foreach h,$(HEADERS),$(DESTDIR)$(INCLUDEDIR)/$(notdir $(h)))
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
+	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
+	-rmdir $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
+
+# ---- tests ----
+
+tests: $(TESTS) ## build the unit tests (cmocka)
+
+$(TESTS): $(O)/tests/%: $(O)/tests/%.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
+
+check: all tests library completion $(if $(ASCIIDOCTOR),man) ## run the tests that need no root and no network
+	@CC='$(CC)' CFLAGS='$(CFLAGS) $(EXTRA_CFLAGS)' MAKE='$(MAKE)' tests/check $(O)
+
+check-browser: all ## test the picture in a browser (node, chromium)
+	@tests/browser/run $(O)/fgrender
+
+check-record: all ## record with the profilers that are here and compare
+	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
+
+check-valgrind: all tests ## run the unit tests and the programs under valgrind
+	@VALGRIND=1 tests/check $(O)
+
+lint: ## clang-tidy, cppcheck, shellcheck, and the warnings of gcc and clang
+	@FLAGS='-std=gnu11 $(WARNINGS) $(CPPFLAGS)' MAKE='$(MAKE)' O='$(O)' tests/lint $(SCRIPTS)
+
+cover: ## run check with coverage and print it by file
+	@$(MAKE) O=$(O)-cover COVER=1 CFLAGS=-g check
+	@tests/cover $(O)-cover
+
+$(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $<
+
+bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
+	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
+
+fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
+	@mkdir -p $(O)/fuzz
+	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
+	@set -e; for f in $(FUZZERS); do mkdir -p $(O)/fuzz/corpus-$$f; echo "$$f: $(FUZZ_SECONDS) s"; \
+	$(O)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
+		$(O)/fuzz/corpus-$$f $(wildcard tests/fuzz/seeds) > $(O)/fuzz/$$f.log 2>&1 || \
+		{ tail -n 40 $(O)/fuzz/$$f.log; exit 1; }; \
+	grep -a 'number_of_executed_units' $(O)/fuzz/$$f.log; done
+
+everything: ## run all tests, also those that need a browser, a profiler or clang
+	@MAKE='$(MAKE)' O='$(O)' tests/everything
+
+clean: ## remove what was built
+	rm -rf $(O) $(O)-san $(O)-cover $(O)-gcc $(O)-clang
 
 FORCE:
-.PHONY: all clean FORCE
+.PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
+	check-valgrind lint cover bench fuzz everything clean FORCE
 .DELETE_ON_ERROR:
+.SECONDARY:
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

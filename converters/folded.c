@@ -226,7 +226,7 @@ static int add_pending(struct flame_reader *rd)
 	for (size_t i = 0; i < nr; i++) {
 		struct path *path = &st->paths[(first + i) % FLAME_PATHS];
 
-		paths[i] = (struct flame_path){ path->frames, path->stacks, path->nr, 0, false };
+		paths[i] = (struct flame_path){ path->frames, path->stacks, path->nr, 0, 0, false };
 	}
 	st->nr_pending = 0;
 	flame_stack_push_paths(rd->profile, paths, nr);

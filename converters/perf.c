@@ -832,6 +832,7 @@ static bool next_line(struct flame_span *text, struct flame_span *line)
 
 struct survey {
 	size_t nr_headers, nr_weak, nr_frames, nr_resolved, nr_other;
+	size_t nr_indented;	/* with blanks before something that is not a frame */
 	bool has_start;
 	int64_t start;
 };
@@ -853,6 +854,8 @@ static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 		sv->nr_weak += *weak;
 	} else if (line.s[0] != ' ' && line.s[0] != '\t') {
 		sv->nr_other += !perf_parse_weak_header(line, &h);
+	} else {
+		sv->nr_indented++;
 	}
 	*weak = line.s[0] != ' ' && line.s[0] != '\t' && !perf_parse_header(line, &h) &&
 		perf_parse_weak_header(line, &h);
@@ -889,6 +892,9 @@ static int probe(struct flame_span head)
 	if (!sv.nr_headers && !sv.nr_frames)
 		return FLAME_SCORE_NOT;
 	if (sv.nr_other > sv.nr_headers + sv.nr_frames)
+		return FLAME_SCORE_NOT;
+	/* Without first lines the frames are all that tells it from any other text. */
+	if (!sv.nr_headers && sv.nr_indented + sv.nr_other > sv.nr_frames)
 		return FLAME_SCORE_NOT;
 	if (sv.nr_headers)
 		return sv.nr_frames ? FLAME_SCORE_RECORD + 10 : FLAME_SCORE_RECORD;

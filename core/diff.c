@@ -20,38 +20,24 @@ static int add_value(struct flame_profile *p, flame_stack stack, flame_type type
 	return flame_sample_add(p, &s);
 }
 
-static flame_frame copy_frame(struct flame_profile *p, const struct flame_profile *from, flame_frame row)
-{
-	struct flame_frame_info info = *flame_frame_get(from, row);
-
-	info.name = flame_string_copy(p, from, info.name);
-	info.module = flame_string_copy(p, from, info.module);
-	info.file = flame_string_copy(p, from, info.file);
-	return flame_frame_row(p, &info);
-}
-
 static int add_side(struct flame_profile *p, const char *name, const struct flame_profile *from, flame_type from_type)
 {
 	struct flame_type_info info = *flame_type_get(from, from_type);
-	flame_stack *map = malloc(flame_nr_stacks(from) * sizeof(*map));
+	flame_frame *frames = flame_frames_copy(p, from);
+	flame_stack *map = frames ? flame_stacks_copy(p, from, frames) : NULL;
 	flame_type type;
-	int err = 0;
+	int err = map ? 0 : FLAME_ENOMEM;
 
 	info.name = flame_intern(p, name, strlen(name));
 	info.unit = flame_string_copy(p, from, info.unit);
 	type = flame_type_row(p, &info);
-	if (!map)
-		return FLAME_ENOMEM;
-	map[0] = 0;
-	for (uint32_t i = 1; i < flame_nr_stacks(from); i++)
-		map[i] = flame_stack_push(p, map[flame_stack_caller(from, i)],
-					  copy_frame(p, from, flame_stack_frame(from, i)));
 	for (uint32_t i = 0; !err && i < flame_nr_samples(from); i++) {
 		const struct flame_sample *s = flame_sample_get(from, i);
 
 		if (s->type == from_type)
 			err = add_value(p, map[s->stack], type, s, info.scale);
 	}
+	free(frames);
 	free(map);
 	return err ? err : flame_profile_error(p);
 }

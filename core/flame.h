@@ -185,6 +185,7 @@ struct flame_path {
 	flame_stack *stacks;		/* gets the stack up to each frame */
 	size_t nr;
 	size_t done;			/* frames pushed; 0 at first, but for those whose stacks are known */
+	flame_stack root;		/* the stack to push them onto */
 	bool probing;			/* 0 at first */
 };
 
@@ -234,6 +235,8 @@ int flame_type_join(struct flame_profile *p, flame_type into, flame_type from);
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample);
 uint32_t flame_nr_samples(const struct flame_profile *p);	/* rows, 0 .. nr - 1 */
 const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row);
+/* Return: true where some sample has just this @stack. */
+bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack);
 /* Return: the sum of @type's values of just this @stack, of all tasks where the profile does not keep them. */
 int64_t flame_stack_value(const struct flame_profile *p, flame_stack stack, flame_type type);
 

@@ -40,7 +40,6 @@ struct writer {
 	struct flame_pair *children;	/* key: caller, row: stack */
 	size_t nr_children;
 	uint64_t *branches;		/* a bit a stack: its children are in children */
-	uint64_t *sampled;		/* a bit a stack: it has samples of its own */
 	uint64_t *follows;		/* a bit a stack: its caller is the row before it */
 	struct open_stack *open;
 };
@@ -179,20 +178,17 @@ static void set_bit(uint64_t *bits, flame_stack stack)
 	bits[stack / 64] |= 1ull << (stack % 64);
 }
 
-/* Mark the stacks with samples, and those that branch; collect the children of these. */
+/* Mark the stacks that branch, and collect their children. */
 static bool survey(struct writer *w)
 {
 	uint32_t nr = flame_nr_stacks(w->p), nr_heads = flame_nr_stack_heads(w->p);
 	size_t words = nr / 64 + 1;
 
 	w->branches = calloc(words, sizeof(*w->branches));
-	w->sampled = calloc(words, sizeof(*w->sampled));
 	w->follows = malloc(words * sizeof(*w->follows));
 	w->children = malloc((2 * (size_t)nr_heads + 1) * sizeof(*w->children));
-	if (!w->branches || !w->sampled || !w->follows || !w->children)
+	if (!w->branches || !w->follows || !w->children)
 		return false;
-	for (uint32_t i = 0; i < flame_nr_samples(w->p); i++)
-		set_bit(w->sampled, flame_sample_get(w->p, i)->stack);
 	memset(w->follows, 0xff, words * sizeof(*w->follows));
 	for (uint32_t i = 0; i < nr_heads; i++) {
 		flame_stack caller, stack = flame_stack_head(w->p, i, &caller);
@@ -246,7 +242,7 @@ static void put_sums(struct writer *w, flame_stack stack)
 {
 	int64_t before;
 
-	if (!has_bit(w->sampled, stack))
+	if (!flame_stack_has_samples(w->p, stack))
 		return;
 	before = w->options->before ? flame_stack_value(w->p, stack, w->options->before) : 0;
 	put_stack(w, (struct flame_span){ w->line, w->nr_line }, before,
@@ -359,7 +355,6 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 	free(w.text);
 	free(w.children);
 	free(w.branches);
-	free(w.sampled);
 	free(w.follows);
 	free(w.open);
 	return !ok ? FLAME_ENOMEM : ferror(out) ? FLAME_EIO : 0;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "scan.h"
 #include "source.h"
 
 #define BUFFER_SIZE ((size_t)256 << 10)	/* stays in the second-level cache */
@@ -124,11 +125,7 @@ bool flame_input_can_slice(const struct flame_input *in, uint64_t *size)
 
 static uint64_t count_lines(const char *s, size_t len)
 {
-	uint64_t nr = 0;
-
-	for (size_t i = 0; i < len; i++)
-		nr += s[i] == '\n';
-	return nr;
+	return scan_count(s, len, '\n');
 }
 
 /* Move the view to the buffer's start. Pipes count lines here: they cannot be read again for it. */

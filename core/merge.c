@@ -7,8 +7,9 @@
 #include <stdlib.h>
 
 #include "merge.h"
+#include "table.h"
 
-static uint32_t *map_frames(struct flame_profile *p, const struct flame_profile *from)
+uint32_t *flame_frames_copy(struct flame_profile *p, const struct flame_profile *from)
 {
 	uint32_t nr = flame_nr_frames(from);
 	uint32_t *map = calloc(nr, sizeof(*map));
@@ -31,17 +32,69 @@ flame_string flame_string_copy(struct flame_profile *p, const struct flame_profi
 	return flame_intern(p, s.s, s.len);
 }
 
-static uint32_t *map_stacks(struct flame_profile *p, const struct flame_profile *from, const uint32_t *frames)
-{
-	uint32_t nr = flame_nr_stacks(from);
-	uint32_t *map = malloc(nr * sizeof(*map));
+/* Chains of stacks on their way from one profile to the other, several at once. */
+struct chains {
+	struct flame_path paths[FLAME_PATHS];
+	size_t nr;
+	size_t starts[FLAME_PATHS];	/* in frames */
+	flame_frame *frames;
+	size_t nr_frames, room_frames;
+	flame_stack first;		/* of the first chain */
+};
 
-	if (!map)
-		return NULL;
-	map[0] = 0;
-	for (uint32_t i = 1; i < nr; i++)
-		map[i] = flame_stack_push(p, map[flame_stack_caller(from, i)], frames[flame_stack_frame(from, i)]);
-	return map;
+static void push_chains(struct flame_profile *p, struct chains *c)
+{
+	for (size_t i = 0; i < c->nr; i++)
+		c->paths[i].frames = c->frames + c->starts[i];
+	flame_stack_push_paths(p, c->paths, c->nr);
+	c->nr = c->nr_frames = 0;
+}
+
+/* Stacks @from .. @to - 1, each the caller of the next. Return: false without memory. */
+static bool add_chain(struct chains *c, const struct flame_profile *from, const uint32_t *frames, flame_stack start,
+		      flame_stack end)
+{
+	size_t nr = end - start;
+
+	if (!array_reserve((void **)&c->frames, &c->room_frames, c->nr_frames + nr, sizeof(*c->frames)))
+		return false;
+	c->starts[c->nr] = c->nr_frames;
+	for (flame_stack i = start; i < end; i++)
+		c->frames[c->nr_frames++] = frames[flame_stack_frame(from, i)];
+	return true;
+}
+
+flame_stack *flame_stacks_copy(struct flame_profile *p, const struct flame_profile *from, const flame_frame *frames)
+{
+	uint32_t nr = flame_nr_stacks(from), nr_heads = flame_nr_stack_heads(from);
+	flame_stack *map = malloc(nr * sizeof(*map)), start = 1, caller = 0;
+	struct chains c = { 0 };
+	bool ok = map;
+
+	if (ok)
+		map[0] = 0;
+	for (uint32_t i = 0; ok && start < nr; i++) {
+		flame_stack next_caller = 0, end = i < nr_heads ? flame_stack_head(from, i, &next_caller) : nr;
+
+		/* A chain waits for the one that it hangs on. */
+		if (c.nr == FLAME_PATHS || (c.nr && caller >= c.first))
+			push_chains(p, &c);
+		if (end > start) {
+			ok = add_chain(&c, from, frames, start, end);
+			if (!c.nr)
+				c.first = start;
+			c.paths[c.nr++] = (struct flame_path){ NULL, map + start, end - start, 0, map[caller], false };
+		}
+		start = end;
+		caller = next_caller;
+	}
+	if (ok)
+		push_chains(p, &c);
+	free(c.frames);
+	if (ok)
+		return map;
+	free(map);
+	return NULL;
 }
 
 static flame_task copy_task(struct flame_profile *p, const struct flame_profile *from, flame_task row)
@@ -104,8 +157,8 @@ int flame_samples_copy(struct flame_profile *p, const struct flame_profile *from
 
 int flame_profile_merge(struct flame_profile *p, const struct flame_profile *from)
 {
-	uint32_t *frames = map_frames(p, from);
-	uint32_t *stacks = frames ? map_stacks(p, from, frames) : NULL;
+	uint32_t *frames = flame_frames_copy(p, from);
+	uint32_t *stacks = frames ? flame_stacks_copy(p, from, frames) : NULL;
 	int err = stacks ? flame_profile_error(from) : FLAME_ENOMEM;
 
 	if (!err)

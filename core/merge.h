@@ -9,6 +9,10 @@
 
 /* Return: the row in @p of @from's string @row. */
 flame_string flame_string_copy(struct flame_profile *p, const struct flame_profile *from, flame_string row);
+/* Return: a map from @from's frames to @p's, owned by the caller; NULL without memory. */
+flame_frame *flame_frames_copy(struct flame_profile *p, const struct flame_profile *from);
+/* The same for stacks; @frames is the map of the frames. */
+flame_stack *flame_stacks_copy(struct flame_profile *p, const struct flame_profile *from, const flame_frame *frames);
 /* Return: the row in @p of @from's type @row, with at least its scale. */
 flame_type flame_type_copy(struct flame_profile *p, const struct flame_profile *from, flame_type row);
 /*

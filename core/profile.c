@@ -70,7 +70,8 @@ struct flame_profile {
 	struct flame_sample *samples;
 	size_t nr_samples, room_samples;
 	struct index sample_index;	/* holds row + 1 */
-	flame_stack highest_sampled;
+	uint64_t *is_sampled;	/* a bit a stack: some sample has it */
+	size_t room_is_sampled;
 	uint64_t lost;
 };
 
@@ -126,6 +127,7 @@ static bool stacks_reserve(struct flame_profile *p, size_t nr)
 		return fail(p, FLAME_EOVERFLOW);
 	if (array_reserve((void **)&p->stacks, &p->room_stacks, p->nr_stacks + nr, sizeof(*p->stacks)) &&
 	    array_reserve((void **)&p->is_head, &p->room_is_head, words, sizeof(*p->is_head)) &&
+	    array_reserve((void **)&p->is_sampled, &p->room_is_sampled, words, sizeof(*p->is_sampled)) &&
 	    array_reserve((void **)&p->heads_before, &p->room_heads_before, words, sizeof(*p->heads_before)))
 		return true;
 	return fail(p, FLAME_ENOMEM);
@@ -147,7 +149,7 @@ struct flame_profile *flame_profile_new(const struct flame_profile_options *opti
 	p->bytes[p->nr_bytes++] = '\0';
 	p->strings[p->nr_strings++] = (struct string){ 0 };
 	p->frames[p->nr_frames++] = (struct flame_frame_info){ 0 };
-	p->is_head[0] = p->heads_before[0] = 0;
+	p->is_head[0] = p->is_sampled[0] = p->heads_before[0] = 0;
 	p->stacks[p->nr_stacks++] = 0;
 	p->tasks[p->nr_tasks++] = (struct flame_task_info){ .pid = -1, .tid = -1 };
 	p->types[p->nr_types++] = (struct flame_type_info){ 0 };
@@ -165,6 +167,7 @@ void flame_profile_free(struct flame_profile *p)
 	free(p->frame_index.slots);
 	free(p->stacks);
 	free(p->is_head);
+	free(p->is_sampled);
 	free(p->heads_before);
 	free(p->heads);
 	free(p->head_slots);
@@ -361,7 +364,7 @@ static flame_stack append_stack(struct flame_profile *p, flame_frame frame)
 	size_t row = p->nr_stacks++;
 
 	if (row % 64 == 0) {
-		p->is_head[row / 64] = 0;
+		p->is_head[row / 64] = p->is_sampled[row / 64] = 0;
 		p->heads_before[row / 64] = (uint32_t)p->nr_heads;
 	}
 	p->stacks[row] = frame;
@@ -421,7 +424,7 @@ flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, co
 
 static flame_stack path_top(const struct flame_path *path)
 {
-	return path->done ? path->stacks[path->done - 1] : 0;
+	return path->done ? path->stacks[path->done - 1] : path->root;
 }
 
 /* Follow the chain of first children as far as it goes; it lies in memory in a row. */
@@ -707,7 +710,7 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		if (!scale_up(&s.value, flame_type_get(p, s.type)->scale))
 			fail(p, FLAME_EOVERFLOW);
 	}
-	sum = s.stack > p->highest_sampled ? NULL : sample_find(p, &s);
+	sum = flame_stack_has_samples(p, s.stack) ? sample_find(p, &s) : NULL;
 	if (sum) {
 		if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
 		    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
@@ -721,8 +724,7 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		return p->error;
 	}
 	p->samples[p->nr_samples++] = s;
-	if (s.stack > p->highest_sampled)
-		p->highest_sampled = s.stack;
+	p->is_sampled[s.stack / 64] |= 1ull << (s.stack % 64);
 	if (!p->options.ordered)
 		index_put(&p->sample_index, sample_hash(&s), (uint32_t)p->nr_samples);
 	return 0;
@@ -770,6 +772,11 @@ uint32_t flame_nr_samples(const struct flame_profile *p)
 const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row)
 {
 	return &p->samples[row];
+}
+
+bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack)
+{
+	return stack < p->nr_stacks && p->is_sampled[stack / 64] >> (stack % 64) & 1;
 }
 
 int64_t flame_stack_value(const struct flame_profile *p, flame_stack stack, flame_type type)

@@ -40,6 +40,26 @@ static inline size_t scan_byte(const char *s, size_t from, size_t len, char byte
 	return nr;
 }
 
+/* Return: how often @byte stands in s[0 .. len). */
+static inline uint64_t scan_count(const char *s, size_t len, char byte)
+{
+	uint64_t nr = 0;
+	size_t i = 0;
+
+#ifdef __SSE2__
+	const __m128i want = _mm_set1_epi8(byte);
+
+	for (; i + 16 <= len; i += 16) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+
+		nr += (uint64_t)__builtin_popcount((unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(block, want)));
+	}
+#endif
+	for (; i < len; i++)
+		nr += s[i] == byte;
+	return nr;
+}
+
 /* Return: the length of the common start of two texts of at least @len bytes. */
 static inline size_t common_prefix(const char *a, const char *b, size_t len)
 {

@@ -25,6 +25,32 @@ static int write_diff(struct tool *tool, const struct flame_profile *p)
 	return tool_close_output(tool, &out, err);
 }
 
+static bool differs(const struct flame_profile *a, flame_string x, const struct flame_profile *b, flame_string y)
+{
+	struct flame_span s = flame_string_get(a, x), t = flame_string_get(b, y);
+
+	return s.len && t.len && (s.len != t.len || memcmp(s.s, t.s, s.len));
+}
+
+/* Nanoseconds and bytes have no difference. Return: false after printing that the two do not compare. */
+static bool comparable(const struct tool *tool, const struct flame_profile *before, flame_type before_type,
+		       const struct flame_profile *after, flame_type after_type)
+{
+	const struct flame_type_info *a = flame_type_get(before, before_type), *b = flame_type_get(after, after_type);
+	struct flame_span x = flame_string_get(before, a->name), y = flame_string_get(after, b->name);
+
+	if (!tool->read.count && differs(before, a->unit, after, b->unit)) {
+		x = flame_string_get(before, a->unit);
+		y = flame_string_get(after, b->unit);
+		tool_message(tool, "error", "BEFORE counts %.*s, AFTER %.*s: choose alike ones with --event, or compare samples with --count",
+			     (int)x.len, x.s, (int)y.len, y.s);
+		return false;
+	}
+	if (!tool->quiet && differs(before, a->name, after, b->name))
+		tool_message(tool, "warning", "BEFORE counts %.*s, AFTER %.*s", (int)x.len, x.s, (int)y.len, y.s);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	struct tool tool = {
@@ -46,7 +72,7 @@ int main(int argc, char **argv)
 	if (before_type)
 		after = tool_read(&tool, 1);
 	after_type = after ? tool_choose_type(&tool, 1, after) : 0;
-	if (after_type)
+	if (after_type && comparable(&tool, before, before_type, after, after_type))
 		err = flame_diff(&diff, before, before_type, after, after_type);
 	if (err)
 		tool_message(&tool, "error", "%s", flame_strerror(err));

@@ -26,8 +26,8 @@ struct option {
 };
 
 #define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
-#define READING (PROGRAM_CONV | PROGRAM_RENDER)
 #define DRAWING PROGRAM_RENDER
+#define PICTURE (PROGRAM_RENDER | PROGRAM_DIFF)	/* what a differential has too */
 #define FIELD(field) offsetof(struct tool, field)
 
 static const char *set_pid(struct tool *tool, const char *value)
@@ -197,28 +197,28 @@ static const struct option options[] = {
 	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\" and \"# unit:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
-	{ "title", 0, TEXT, DRAWING, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
-	{ "subtitle", 0, TEXT, DRAWING, "TEXT", "second line", FIELD(svg.subtitle), NULL },
-	{ "width", 0, NUMBER, DRAWING, "PIXELS", "fixed width (default: as wide as the page)", FIELD(svg.width), NULL },
-	{ "height", 0, NUMBER, DRAWING, "PIXELS", "of a frame (default: 16)", FIELD(svg.height), NULL },
-	{ "minwidth", 0, CUSTOM, DRAWING, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
-	{ "fonttype", 0, TEXT, DRAWING, "FONT", "font family (default: Verdana and the like)", FIELD(svg.fonttype), NULL },
-	{ "fontsize", 0, NUMBER, DRAWING, "PIXELS", "(default: 12)", FIELD(svg.fontsize), NULL },
-	{ "fontwidth", 0, NUMBER, DRAWING, "N", "mean width of a letter as a part of the font size (default: measured)", FIELD(svg.fontwidth), NULL },
-	{ "countname", 0, TEXT, DRAWING, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
-	{ "nametype", 0, TEXT, DRAWING, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
+	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
+	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "width", 0, NUMBER, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", FIELD(svg.width), NULL },
+	{ "height", 0, NUMBER, PICTURE, "PIXELS", "of a frame (default: 16)", FIELD(svg.height), NULL },
+	{ "minwidth", 0, CUSTOM, PICTURE, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
+	{ "fonttype", 0, TEXT, PICTURE, "FONT", "font family (default: Verdana and the like)", FIELD(svg.fonttype), NULL },
+	{ "fontsize", 0, NUMBER, PICTURE, "PIXELS", "(default: 12)", FIELD(svg.fontsize), NULL },
+	{ "fontwidth", 0, NUMBER, PICTURE, "N", "mean width of a letter as a part of the font size (default: measured)", FIELD(svg.fontwidth), NULL },
+	{ "countname", 0, TEXT, PICTURE, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
+	{ "nametype", 0, TEXT, PICTURE, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
 	{ "colors", 0, CUSTOM, DRAWING, "PALETTE", "colours (default: auto)", 0, set_colors },
-	{ "bgcolors", 0, TEXT, DRAWING, "COLOUR", "yellow, blue, green, grey or #rrggbb", FIELD(svg.bgcolors), NULL },
+	{ "bgcolors", 0, TEXT, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", FIELD(svg.bgcolors), NULL },
 	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
 	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
 	{ "cp", 0, CUSTOM, DRAWING, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
-	{ "inverted", 0, FLAG, DRAWING, NULL, "root on top: an icicle graph", FIELD(svg.inverted), NULL },
+	{ "inverted", 0, FLAG, PICTURE, NULL, "root on top: an icicle graph", FIELD(svg.inverted), NULL },
 	{ "flamechart", 0, FLAG, DRAWING, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
-	{ "negate", 0, FLAG, DRAWING, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
-	{ "delta", 0, CUSTOM, DRAWING, "self|total", "change that colours a differential (default: total)", 0, set_delta },
-	{ "total", 0, CUSTOM, DRAWING, "N", "base of the percentages (default: the sum)", 0, set_total },
-	{ "factor", 0, NUMBER, DRAWING, "N", "show counts times N", FIELD(svg.factor), NULL },
-	{ "notes", 0, TEXT, DRAWING, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "negate", 0, FLAG, PICTURE, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
+	{ "delta", 0, CUSTOM, PICTURE, "self|total", "change that colours a differential (default: total)", 0, set_delta },
+	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
+	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
+	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
 	{ "quiet", 'q', FLAG, ALL, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
