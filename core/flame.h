@@ -237,9 +237,6 @@ uint32_t flame_nr_samples(const struct flame_profile *p);	/* rows, 0 .. nr - 1 *
 const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row);
 /* Return: true where some sample has just this @stack. */
 bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack);
-/* Return: the sum of @type's values of just this @stack, of all tasks where the profile does not keep them. */
-int64_t flame_stack_value(const struct flame_profile *p, flame_stack stack, flame_type type);
-
 /* Losses that the recorder itself reported. */
 void flame_lost_add(struct flame_profile *p, uint64_t nr);
 uint64_t flame_lost(const struct flame_profile *p);

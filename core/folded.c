@@ -40,6 +40,8 @@ struct writer {
 	struct flame_pair *children;	/* key: caller, row: stack */
 	size_t nr_children;
 	uint64_t *branches;		/* a bit a stack: its children are in children */
+	struct flame_pair *selves;	/* key: stack, row: sample; by stack */
+	uint32_t *first_self;		/* of 64 stacks each: where theirs begin in selves */
 	uint64_t *follows;		/* a bit a stack: its caller is the row before it */
 	struct open_stack *open;
 };
@@ -238,15 +240,42 @@ static size_t first_child(const struct writer *w, flame_stack caller)
 	return low;
 }
 
-static void put_sums(struct writer *w, flame_stack stack)
+static bool sort_selves(struct writer *w)
 {
-	int64_t before;
+	uint32_t nr = flame_nr_samples(w->p), words = flame_nr_stacks(w->p) / 64 + 1;
+
+	w->selves = malloc(((size_t)nr + 1) * sizeof(*w->selves));
+	w->first_self = calloc((size_t)words + 1, sizeof(*w->first_self));
+	if (!w->selves || !w->first_self)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		w->selves[i] = (struct flame_pair){ flame_sample_get(w->p, i)->stack, i };
+		w->first_self[w->selves[i].key / 64 + 1]++;
+	}
+	for (uint32_t i = 1; i <= words; i++)
+		w->first_self[i] += w->first_self[i - 1];
+	return flame_sort_pairs(w->selves, nr);
+}
+
+static int put_sums(struct writer *w, flame_stack stack)
+{
+	int64_t before = 0, now = 0;
+	bool fits = true;
 
 	if (!flame_stack_has_samples(w->p, stack))
-		return;
-	before = w->options->before ? flame_stack_value(w->p, stack, w->options->before) : 0;
-	put_stack(w, (struct flame_span){ w->line, w->nr_line }, before,
-		  flame_stack_value(w->p, stack, w->options->type));
+		return 0;
+	for (uint32_t i = w->first_self[stack / 64]; i < w->first_self[stack / 64 + 1]; i++) {
+		const struct flame_sample *s = flame_sample_get(w->p, w->selves[i].row);
+
+		if (w->selves[i].key != stack)
+			continue;
+		if (s->type == w->options->type)
+			fits &= !__builtin_add_overflow(now, s->value, &now);
+		else if (s->type == w->options->before)
+			fits &= !__builtin_add_overflow(before, s->value, &before);
+	}
+	put_stack(w, (struct flame_span){ w->line, w->nr_line }, before, now);
+	return fits ? 0 : FLAME_EOVERFLOW;
 }
 
 /* Set *@next to the first stack that @stack calls. Return: false where it calls none. */
@@ -273,34 +302,36 @@ static bool go_on(const struct writer *w, struct open_stack *open)
 	return true;
 }
 
-static bool write_sorted(struct writer *w)
+static int write_sorted(struct writer *w)
 {
 	size_t depth = 0, room = 0;
 	flame_stack at = 0;
 
-	if (!survey(w) || !sort_children(w))
-		return false;
-	put_sums(w, 0);
+	if (!survey(w) || !sort_children(w) || !sort_selves(w))
+		return FLAME_ENOMEM;
 	for (;;) {
+		int err = put_sums(w, at);
+
+		if (err)
+			return err;
 		if (!array_reserve((void **)&w->open, &room, depth + 1, sizeof(*w->open)))
-			return false;
+			return FLAME_ENOMEM;
 		if (go_down(w, at, &w->open[depth])) {
 			w->open[depth++].start = w->nr_line;
 		} else {
 			while (depth && !go_on(w, &w->open[depth - 1]))
 				depth--;
 			if (!depth)
-				return true;
+				return 0;
 			w->nr_line = w->open[depth - 1].start;
 		}
 		at = w->open[depth - 1].stack;
 		if (!push_name(w, at))
-			return false;
-		put_sums(w, at);
+			return FLAME_ENOMEM;
 	}
 }
 
-static bool write_in_order(struct writer *w)
+static int write_in_order(struct writer *w)
 {
 	flame_stack *path = NULL;
 	size_t room = 0;
@@ -324,7 +355,7 @@ static bool write_in_order(struct writer *w)
 			put_stack(w, (struct flame_span){ w->line, w->nr_line }, 0, s->value);
 	}
 	free(path);
-	return ok;
+	return ok ? 0 : FLAME_ENOMEM;
 }
 
 static void write_header(const struct writer *w)
@@ -341,13 +372,13 @@ static void write_header(const struct writer *w)
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)
 {
 	struct writer w = { .p = p, .options = options, .out = out, .buf = malloc(OUT_SIZE) };
-	bool ok = w.buf && prepare_names(&w);
+	int err = w.buf && prepare_names(&w) ? 0 : FLAME_ENOMEM;
 
-	if (ok && options->header)
+	if (!err && options->header)
 		write_header(&w);
-	if (ok)
-		ok = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);
-	if (ok)
+	if (!err)
+		err = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);
+	if (!err)
 		flush(&w);
 	free(w.buf);
 	free(w.line);
@@ -355,7 +386,9 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 	free(w.text);
 	free(w.children);
 	free(w.branches);
+	free(w.selves);
+	free(w.first_self);
 	free(w.follows);
 	free(w.open);
-	return !ok ? FLAME_ENOMEM : ferror(out) ? FLAME_EIO : 0;
+	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }

@@ -69,7 +69,8 @@ struct flame_profile {
 
 	struct flame_sample *samples;
 	size_t nr_samples, room_samples;
-	struct index sample_index;	/* holds row + 1 */
+	/* Holds row + 1. Made only when a stack is sampled again: many inputs have none twice. */
+	struct index sample_index;
 	uint64_t *is_sampled;	/* a bit a stack: some sample has it */
 	size_t room_is_sampled;
 	uint64_t lost;
@@ -664,35 +665,52 @@ static uint32_t sample_hash(const struct flame_sample *s)
 	return line * 16 + s->stack % 16;
 }
 
-static bool sample_index_grow(struct flame_profile *p)
-{
-	if (!index_grow(&p->sample_index))
-		return false;
-	for (size_t i = 0; i < p->nr_samples; i++)
-		index_put(&p->sample_index, sample_hash(&p->samples[i]), (uint32_t)i + 1);
-	return true;
-}
-
 static bool same_place(const struct flame_sample *a, const struct flame_sample *b)
 {
 	return a->stack == b->stack && a->task == b->task && a->type == b->type;
 }
 
-static struct flame_sample *sample_find(const struct flame_profile *p, const struct flame_sample *s)
+/* Return: the row of the sample with @s's stack, task and type, or -1; the index must be there. */
+static int64_t find_indexed(const struct flame_profile *p, const struct flame_sample *s)
 {
 	const struct index *x = &p->sample_index;
 	uint32_t row;
 
+	for (uint32_t i = sample_hash(s) & x->mask; (row = x->slots[i]); i = (i + 1) & x->mask) {
+		if (same_place(&p->samples[row - 1], s))
+			return row - 1;
+	}
+	return -1;
+}
+
+/* Have room in the index for one more sample than there are, with all of them in it. */
+static bool make_sample_index(struct flame_profile *p)
+{
+	bool ok = true;
+
+	while (ok && (!p->sample_index.slots || p->nr_samples >= p->sample_index.mask / 2))
+		ok = index_grow(&p->sample_index);
+	for (size_t i = p->sample_index.nr; ok && i < p->nr_samples; i++)
+		index_put(&p->sample_index, sample_hash(&p->samples[i]), (uint32_t)i + 1);
+	return ok;
+}
+
+/* Return: the sample to add @s to, or NULL; p->error may be set. */
+static struct flame_sample *sample_find(struct flame_profile *p, const struct flame_sample *s)
+{
+	int64_t row;
+
 	if (p->options.ordered)
 		return p->nr_samples && same_place(&p->samples[p->nr_samples - 1], s) ?
 			       &p->samples[p->nr_samples - 1] : NULL;
-	if (!x->slots)
+	if (!flame_stack_has_samples(p, s->stack))
 		return NULL;
-	for (uint32_t i = sample_hash(s) & x->mask; (row = x->slots[i]); i = (i + 1) & x->mask) {
-		if (same_place(&p->samples[row - 1], s))
-			return &p->samples[row - 1];
+	if (p->sample_index.nr < p->nr_samples && !make_sample_index(p)) {
+		fail(p, FLAME_ENOMEM);
+		return NULL;
 	}
-	return NULL;
+	row = find_indexed(p, s);
+	return row < 0 ? NULL : &p->samples[row];
 }
 
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
@@ -710,23 +728,17 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		if (!scale_up(&s.value, flame_type_get(p, s.type)->scale))
 			fail(p, FLAME_EOVERFLOW);
 	}
-	sum = flame_stack_has_samples(p, s.stack) ? sample_find(p, &s) : NULL;
+	sum = sample_find(p, &s);
 	if (sum) {
 		if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
 		    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
 			fail(p, FLAME_EOVERFLOW);
 		return p->error;
 	}
-	if (!GROW(p, samples))
+	if (p->error || !GROW(p, samples))
 		return p->error;
-	if (!p->options.ordered && !index_has_room(&p->sample_index) && !sample_index_grow(p)) {
-		fail(p, FLAME_ENOMEM);
-		return p->error;
-	}
 	p->samples[p->nr_samples++] = s;
 	p->is_sampled[s.stack / 64] |= 1ull << (s.stack % 64);
-	if (!p->options.ordered)
-		index_put(&p->sample_index, sample_hash(&s), (uint32_t)p->nr_samples);
 	return 0;
 }
 
@@ -740,6 +752,7 @@ static void sum_again(struct flame_profile *p)
 	p->sample_index = (struct index){ 0 };
 	p->samples = NULL;
 	p->nr_samples = p->room_samples = 0;
+	memset(p->is_sampled, 0, (p->nr_stacks / 64 + 1) * sizeof(*p->is_sampled));
 	for (size_t i = 0; i < nr; i++)
 		flame_sample_add(p, &old[i]);
 	free(old);
@@ -777,14 +790,6 @@ const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint3
 bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack)
 {
 	return stack < p->nr_stacks && p->is_sampled[stack / 64] >> (stack % 64) & 1;
-}
-
-int64_t flame_stack_value(const struct flame_profile *p, flame_stack stack, flame_type type)
-{
-	const struct flame_sample key = { .stack = stack, .type = type };
-	const struct flame_sample *s = p->options.ordered ? NULL : sample_find(p, &key);
-
-	return s ? s->value : 0;
 }
 
 void flame_lost_add(struct flame_profile *p, uint64_t nr)
