@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample.c - a profile's value types and samples: what is added to what, and never past 64 bits.
+ */
+#include <string.h>
+
+#include "hash.h"
+#include "tables.h"
+
+#define MAX_SCALE 18	/* decimal digits that fit int64_t */
+
+/* Value types. A handful at most, so a walk finds them. */
+
+flame_type flame_type_row(struct flame_profile *p, const struct flame_type_info *info)
+{
+	for (size_t i = 1; i < p->nr_types; i++) {
+		if (p->types[i].name == info->name)
+			return (flame_type)i;
+	}
+	if (p->error || !GROW(p, types))
+		return 0;
+	p->types[p->nr_types] = *info;
+	return (flame_type)p->nr_types++;
+}
+
+const struct flame_type_info *flame_type_get(const struct flame_profile *p, flame_type row)
+{
+	return &p->types[row < p->nr_types ? row : 0];
+}
+
+uint32_t flame_nr_types(const struct flame_profile *p)
+{
+	return (uint32_t)p->nr_types;
+}
+
+static bool scale_up(int64_t *value, uint32_t digits)
+{
+	while (digits--) {
+		if (__builtin_mul_overflow(*value, 10, value))
+			return false;
+	}
+	return true;
+}
+
+int flame_type_rescale(struct flame_profile *p, flame_type type, uint32_t scale)
+{
+	uint32_t old = type < p->nr_types ? p->types[type].scale : MAX_SCALE;
+
+	if (p->error || scale <= old)
+		return p->error;
+	if (scale > MAX_SCALE)
+		goto overflow;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (p->samples[i].type == type && !scale_up(&p->samples[i].value, scale - old))
+			goto overflow;
+	}
+	p->types[type].scale = scale;
+	return 0;
+overflow:
+	profile_fail(p, FLAME_EOVERFLOW);
+	return p->error;
+}
+
+/* Samples. */
+
+/* Stacks that came one after the other share a cache line of slots; beyond that they are scattered. */
+static uint32_t sample_hash(const struct flame_sample *s)
+{
+	uint32_t line = hash_pair(s->stack / 16, s->task * 31 + s->type);
+
+	return line * 16 + s->stack % 16;
+}
+
+static bool same_place(const struct flame_sample *a, const struct flame_sample *b)
+{
+	return a->stack == b->stack && a->task == b->task && a->type == b->type;
+}
+
+/* Return: the row of the sample with @s's stack, task and type, or -1; the index must be there. */
+static int64_t find_indexed(const struct flame_profile *p, const struct flame_sample *s)
+{
+	const struct index *x = &p->sample_index;
+	uint32_t row;
+
+	for (uint32_t i = sample_hash(s) & x->mask; (row = x->slots[i]); i = (i + 1) & x->mask) {
+		if (same_place(&p->samples[row - 1], s))
+			return row - 1;
+	}
+	return -1;
+}
+
+/* Have room in the index for one more sample than there are, with all of them in it. */
+static bool make_sample_index(struct flame_profile *p)
+{
+	bool ok = true;
+
+	while (ok && (!p->sample_index.slots || p->nr_samples >= p->sample_index.mask / 2))
+		ok = index_grow(&p->sample_index);
+	for (size_t i = p->sample_index.nr; ok && i < p->nr_samples; i++)
+		index_put(&p->sample_index, sample_hash(&p->samples[i]), (uint32_t)i + 1);
+	return ok;
+}
+
+/* Return: the sample to add @s to, or NULL; p->error may be set. */
+static struct flame_sample *sample_find(struct flame_profile *p, const struct flame_sample *s)
+{
+	int64_t row;
+
+	if (p->options.ordered)
+		return p->nr_samples && same_place(&p->samples[p->nr_samples - 1], s) ?
+			       &p->samples[p->nr_samples - 1] : NULL;
+	if (!flame_stack_has_samples(p, s->stack))
+		return NULL;
+	if (p->sample_index.nr < p->nr_samples && !make_sample_index(p)) {
+		profile_fail(p, FLAME_ENOMEM);
+		return NULL;
+	}
+	row = find_indexed(p, s);
+	return row < 0 ? NULL : &p->samples[row];
+}
+
+int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
+{
+	struct flame_sample s = *sample, *sum;
+
+	if (p->error)
+		return p->error;
+	if (!s.nr_samples)
+		s.nr_samples = 1;
+	if (!p->options.keep_task)
+		s.task = 0;
+	if (p->options.count) {
+		s.value = (int64_t)s.nr_samples;
+		if (!scale_up(&s.value, flame_type_get(p, s.type)->scale))
+			profile_fail(p, FLAME_EOVERFLOW);
+	}
+	sum = sample_find(p, &s);
+	if (sum) {
+		if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
+		    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
+			profile_fail(p, FLAME_EOVERFLOW);
+		return p->error;
+	}
+	if (p->error || !GROW(p, samples))
+		return p->error;
+	p->samples[p->nr_samples++] = s;
+	p->is_sampled[s.stack / 64] |= 1ull << (s.stack % 64);
+	return 0;
+}
+
+/* Put all samples in again, so that those that have become equal are summed. */
+static void sum_again(struct flame_profile *p)
+{
+	struct flame_sample *old = p->samples;
+	size_t nr = p->nr_samples;
+
+	free(p->sample_index.slots);
+	p->sample_index = (struct index){ 0 };
+	p->samples = NULL;
+	p->nr_samples = p->room_samples = 0;
+	memset(p->is_sampled, 0, (p->nr_stacks / 64 + 1) * sizeof(*p->is_sampled));
+	for (size_t i = 0; i < nr; i++)
+		flame_sample_add(p, &old[i]);
+	free(old);
+}
+
+int flame_type_join(struct flame_profile *p, flame_type into, flame_type from)
+{
+	uint32_t scale = p->types[into].scale > p->types[from].scale ? p->types[into].scale : p->types[from].scale;
+
+	flame_type_rescale(p, into, scale);
+	flame_type_rescale(p, from, scale);
+	if (!p->types[into].name)
+		p->types[into] = p->types[from];
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		flame_type type = p->samples[i].type == from ? into : p->samples[i].type;
+
+		p->samples[i].type = type > from ? type - 1 : type;
+	}
+	memmove(&p->types[from], &p->types[from + 1], (p->nr_types - from - 1) * sizeof(*p->types));
+	p->nr_types--;
+	sum_again(p);
+	return p->error;
+}
+
+uint32_t flame_nr_samples(const struct flame_profile *p)
+{
+	return (uint32_t)p->nr_samples;
+}
+
+const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row)
+{
+	return &p->samples[row];
+}
+
+bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack)
+{
+	return stack < p->nr_stacks && p->is_sampled[stack / 64] >> (stack % 64) & 1;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_TABLES_H
+#define FLAME_TABLES_H
+/*
+ * What a profile is made of, for the files that keep its tables: frame.c (strings and frames),
+ * stack.c, task.c and sample.c (value types and samples). Nobody else looks inside.
+ */
+#include "flame.h"
+#include "table.h"
+
+struct string {
+	uint64_t offset;	/* into bytes */
+	uint32_t len;
+	uint32_t hash;
+};
+
+/* A stack whose row does not follow its caller's. */
+struct head {
+	flame_stack stack;
+	flame_stack caller;
+};
+
+struct head_slot {
+	flame_stack caller;
+	flame_frame frame;
+	flame_stack stack;	/* 0: free */
+};
+
+struct flame_profile {
+	struct flame_profile_options options;
+	int error;
+
+	char *bytes;
+	size_t nr_bytes, room_bytes;
+	struct string *strings;
+	size_t nr_strings, room_strings;
+	struct index string_index;
+
+	struct flame_frame_info *frames;
+	size_t nr_frames, room_frames;
+	struct index frame_index;
+
+	/*
+	 * Most stacks are the first child of the row before them: long unshared tails. Those need no
+	 * caller and no entry in the index, just 4 bytes for the frame and a 0 in is_head. The others
+	 * are heads, found by their number: the heads before the word (heads_before) and in it.
+	 */
+	flame_frame *stacks;		/* the frame of each */
+	size_t nr_stacks, room_stacks;
+	uint64_t *is_head;		/* a bit a stack */
+	uint32_t *heads_before;		/* a number a word of is_head */
+	size_t room_is_head, room_heads_before;
+	struct head *heads;
+	size_t nr_heads, room_heads;
+	/* Heads by caller and frame. The slot holds all that is asked for: one cache miss a look-up. */
+	struct head_slot *head_slots;
+	uint32_t head_mask;
+
+	struct flame_task_info *tasks;
+	size_t nr_tasks, room_tasks;
+	struct index task_index;
+
+	struct flame_type_info *types;
+	size_t nr_types, room_types;
+
+	struct flame_sample *samples;
+	size_t nr_samples, room_samples;
+	/* Holds row + 1. Made only when a stack is sampled again: many inputs have none twice. */
+	struct index sample_index;
+	uint64_t *is_sampled;	/* a bit a stack: some sample has it */
+	size_t room_is_sampled;
+	uint64_t lost;
+};
+
+/* Note the first failure. Return: 0, for functions that return rows. */
+static inline uint32_t profile_fail(struct flame_profile *p, int err)
+{
+	if (!p->error)
+		p->error = err;
+	return 0;
+}
+
+/* Room for one more item; rows are 32 bits. */
+#define GROW(p, what)                                                                              \
+	((p)->nr_##what >= UINT32_MAX - 1                                                          \
+		 ? (profile_fail(p, FLAME_EOVERFLOW), false)                                               \
+		 : array_reserve((void **)&(p)->what, &(p)->room_##what, (p)->nr_##what + 1,       \
+				 sizeof(*(p)->what)) || (profile_fail(p, FLAME_ENOMEM), false))
+
+/* Room for @nr more stacks. Return: false after a failure. */
+bool profile_reserve_stacks(struct flame_profile *p, size_t nr);
+
+#endif
