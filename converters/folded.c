@@ -17,30 +17,26 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
+#include "../core/feeder.h"
 #include "../core/folded.h"
 #include "../core/number.h"
 #include "../core/scan.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
 
-/* A path, where each of its frames ends, and the sample that it belongs to. */
+/* The text of a path, and where each of its frames ends. */
 struct path {
 	char *bytes;
 	size_t len, room;
 	uint32_t *ends;
-	flame_frame *frames;
-	flame_stack *stacks;	/* of the path up to each end */
-	size_t nr, room_ends, room_frames, room_stacks;
-	struct flame_number count;
+	size_t nr, room_ends;
 };
 
 struct state {
-	flame_type type;
 	bool one_column;	/* some line had only one number */
 	bool two_columns;	/* some line had two */
-	/* The last one read, and before it those that are not in the profile yet. */
-	struct path paths[FLAME_PATHS];
-	size_t last, nr_pending;
+	struct path path, last;
+	struct flame_feeder *feeder;
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
 	char event[64], unit[64];	/* from our header; "" where it had none */
@@ -115,9 +111,7 @@ static bool set_path(struct path *path, struct flame_span s)
 	size_t skip = flame_thread_frame(s);
 
 	if (!array_reserve((void **)&path->bytes, &path->room, s.len + SCAN_SLACK, 1) ||
-	    !array_reserve((void **)&path->ends, &path->room_ends, s.len + 1, sizeof(*path->ends)) ||
-	    !array_reserve((void **)&path->frames, &path->room_frames, s.len + 1, sizeof(*path->frames)) ||
-	    !array_reserve((void **)&path->stacks, &path->room_stacks, s.len + 1, sizeof(*path->stacks)))
+	    !array_reserve((void **)&path->ends, &path->room_ends, s.len + 1, sizeof(*path->ends)))
 		return false;
 	memcpy(path->bytes, s.s, s.len);
 	path->len = s.len;
@@ -137,13 +131,39 @@ static size_t shared_frames(const struct path *a, const struct path *b)
 	return nr;
 }
 
-static void find_frames(struct flame_reader *rd, struct path *path, size_t from)
+/* Frames that the path shares with the one before are known; the others are looked up by their bytes. */
+static void find_frames(struct flame_reader *rd, const struct path *path, flame_frame *frames, size_t from)
 {
 	for (size_t i = from; i < path->nr; i++) {
 		size_t start = i ? path->ends[i - 1] + 1 : 0;
 
-		path->frames[i] = find_frame(rd, path->bytes + start, path->ends[i] - start);
+		frames[i] = find_frame(rd, path->bytes + start, path->ends[i] - start);
 	}
+}
+
+static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_number count)
+{
+	struct state *st = rd->state;
+	struct path *path = &st->path, swap;
+	const flame_frame *last;
+	flame_frame *frames;
+	size_t same;
+	int err;
+
+	if (!set_path(path, s))
+		return FLAME_ENOMEM;
+	frames = flame_feeder_path(st->feeder, path->nr, &last);
+	if (!frames)
+		return FLAME_ENOMEM;
+	same = shared_frames(path, &st->last);
+	if (same)
+		memcpy(frames, last, same * sizeof(*frames));
+	find_frames(rd, path, frames, same);
+	err = flame_feeder_add(st->feeder, path->nr, same, count);
+	swap = st->last;
+	st->last = *path;
+	*path = swap;
+	return err;
 }
 
 static bool is_blank(char c)
@@ -193,85 +213,6 @@ static flame_type make_type(struct flame_profile *p, const char *name, const cha
 	return flame_type_row(p, &info);
 }
 
-static int add_sample(struct flame_reader *rd, const struct path *path)
-{
-	struct state *st = rd->state;
-	struct flame_sample s = { .stack = path->stacks[path->nr - 1], .type = st->type, .value = path->count.value };
-	uint32_t scale;
-	int err;
-
-	if (!st->type)
-		s.type = st->type = make_type(rd->profile, st->event, st->unit);
-	scale = flame_type_get(rd->profile, st->type)->scale;
-	if (path->count.scale > scale) {
-		flame_type_rescale(rd->profile, st->type, path->count.scale);
-		scale = path->count.scale;
-	}
-	for (uint32_t i = path->count.scale; i < scale; i++) {
-		if (__builtin_mul_overflow(s.value, 10, &s.value))
-			return flame_fail(rd, FLAME_EOVERFLOW, "a count does not fit 64 bits");
-	}
-	err = flame_sample_add(rd->profile, &s);
-	return err == FLAME_EOVERFLOW ? flame_fail(rd, err, "the sum of the counts does not fit 64 bits") : err;
-}
-
-/* Paths wait for each other, so that their look-ups in memory overlap; samples keep the lines' order. */
-static int add_pending(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-	size_t nr = st->nr_pending, first = (st->last + FLAME_PATHS + 1 - nr) % FLAME_PATHS;
-	struct flame_path paths[FLAME_PATHS];
-	int err = 0;
-
-	for (size_t i = 0; i < nr; i++) {
-		struct path *path = &st->paths[(first + i) % FLAME_PATHS];
-
-		paths[i] = (struct flame_path){ path->frames, path->stacks, path->nr, 0, 0, false };
-	}
-	st->nr_pending = 0;
-	flame_stack_push_paths(rd->profile, paths, nr);
-	for (size_t i = 0; !err && i < nr; i++)
-		err = add_sample(rd, &st->paths[(first + i) % FLAME_PATHS]);
-	return err;
-}
-
-/* Lines in sorted files share most of their path with the line before: the rest goes on from there. */
-static int add_behind(struct flame_reader *rd, const struct path *last, struct path *path, size_t same)
-{
-	int err = add_pending(rd);
-
-	memcpy(path->stacks, last->stacks, same * sizeof(*path->stacks));
-	find_frames(rd, path, same);
-	flame_stack_push_all(rd->profile, path->stacks[same - 1], path->frames + same, path->nr - same,
-			     path->stacks + same);
-	return err ? err : add_sample(rd, path);
-}
-
-static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_number count)
-{
-	struct state *st = rd->state;
-	const struct path *last = &st->paths[st->last];
-	size_t next = (st->last + 1) % FLAME_PATHS, same;
-	struct path *path = &st->paths[next];
-	int err = 0;
-
-	if (!set_path(path, s))
-		return FLAME_ENOMEM;
-	path->count = count;
-	same = shared_frames(path, last);
-	if (same * 4 >= path->nr) {
-		err = add_behind(rd, last, path, same);
-		st->last = next;
-		return err;
-	}
-	find_frames(rd, path, 0);
-	st->last = next;
-	/* One place stays free, so that the path before the next one is still there. */
-	if (++st->nr_pending == FLAME_PATHS - 1)
-		err = add_pending(rd);
-	return err;
-}
-
 /* A blank and a number, with something before them; told from the end, as most lines have none. */
 static bool ends_in_number(struct flame_span s)
 {
@@ -319,21 +260,26 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
+	flame_type type = make_type(rd->profile, st->event, st->unit);
 	struct flame_span line;
-	int err = 0;
+	int err = 0, fed;
 
 	st->frames.max_bytes = CACHE_BYTES;
+	st->feeder = flame_feeder_new(rd->profile, type, flame_thread_count(rd->options) > 1);
+	if (!st->feeder)
+		return FLAME_ENOMEM;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	return err ? err : add_pending(rd);
+	fed = flame_feeder_free(st->feeder);
+	if (fed == FLAME_EOVERFLOW)
+		return flame_fail(rd, fed, "the sum of the counts does not fit 64 bits");
+	return fed ? fed : err;
 }
 
 static void release_path(struct path *path)
 {
 	free(path->bytes);
 	free(path->ends);
-	free(path->frames);
-	free(path->stacks);
 	*path = (struct path){ 0 };
 }
 
@@ -341,8 +287,8 @@ static void release(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	for (size_t i = 0; i < FLAME_PATHS; i++)
-		release_path(&st->paths[i]);
+	release_path(&st->path);
+	release_path(&st->last);
 	flame_cache_release(&st->frames);
 	flame_short_release(&st->short_frames);
 }
@@ -514,14 +460,6 @@ static int probe(struct flame_span head)
 	return bad || !has_separator ? FLAME_SCORE_SHAPE : FLAME_SCORE_RECORD;
 }
 
-static size_t split(struct flame_reader *rd, struct flame_span text)
-{
-	const char *nl = memchr(text.s, '\n', text.len);
-
-	(void)rd;
-	return nl ? (size_t)(nl - text.s) + 1 : text.len;
-}
-
 const struct flame_converter flame_folded_converter = {
 	.name = "folded",
 	.summary = "folded (collapsed) stacks, a line each: root;caller;leaf 12",
@@ -532,7 +470,6 @@ const struct flame_converter flame_folded_converter = {
 	.prepare = prepare,
 	.read = read,
 	.release = release,
-	.split = split,
 	.join = join,
 	.finish = finish,
 };

@@ -109,7 +109,7 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 	return flame_profile_new(&options);
 }
 
-static unsigned int count_threads(const struct flame_read_options *options)
+unsigned int flame_thread_count(const struct flame_read_options *options)
 {
 	cpu_set_t set;
 	unsigned int nr = options->threads_max;
@@ -158,7 +158,7 @@ static int add_slice(struct job *job, uint64_t from, uint64_t to)
 static int make_slices(struct job *job, uint64_t size)
 {
 	uint64_t start = flame_input_offset(&job->input), most = (size - start) / MIN_SLICE + 1;
-	unsigned int nr = count_threads(job->rd.options);
+	unsigned int nr = flame_thread_count(job->rd.options);
 	char *window = malloc(SPLIT_WINDOW);
 	uint64_t from = start;
 	int err = 0;

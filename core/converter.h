@@ -61,6 +61,8 @@ struct flame_diag {
 };
 
 void flame_diag_release(struct flame_diag *diag);
+/* Return: how many threads @options allow on this machine; at least 1. */
+unsigned int flame_thread_count(const struct flame_read_options *options);
 /* Add a message without a place. */
 void flame_diag_add(struct flame_diag *diag, enum flame_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -5,6 +5,8 @@
  * What a profile is made of, for the files that keep its tables: frame.c (strings and frames),
  * stack.c, task.c and sample.c (value types and samples). Nobody else looks inside.
  */
+#include <stdatomic.h>
+
 #include "flame.h"
 #include "table.h"
 
@@ -28,7 +30,7 @@ struct head_slot {
 
 struct flame_profile {
 	struct flame_profile_options options;
-	int error;
+	atomic_int error;	/* a feeder's two threads share the profile */
 
 	char *bytes;
 	size_t nr_bytes, room_bytes;
