@@ -386,6 +386,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 		return err;
 	}
 	job.rd.input = &job.input;
+	job.input.progress = options->progress;
 	err = read_input(&job);
 	release_job(&job);
 	flame_input_close(&job.input);

@@ -36,6 +36,7 @@ struct flame_read_options {
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
 	double time_from, time_to;	/* seconds since the first sample; time_to 0: to the end */
+	uint64_t *progress;		/* counts decoded bytes as they are read, atomically; NULL: nobody asks */
 	unsigned int threads_max;	/* 0: as many as processors */
 };
 

@@ -100,6 +100,7 @@ int flame_input_open_slice(struct flame_input *in, const struct flame_input *who
 {
 	int err = input_init(in, whole->fd, whole->name);
 
+	in->progress = whole->progress;
 	in->base = from;
 	in->limit = to;
 	in->slice = true;
@@ -164,6 +165,8 @@ static void fill(struct flame_input *in)
 
 	if (got > 0) {
 		in->end += (size_t)got;
+		if (in->progress)
+			__atomic_fetch_add(in->progress, (uint64_t)got, __ATOMIC_RELAXED);
 		return;
 	}
 	in->eof = true;

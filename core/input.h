@@ -22,6 +22,7 @@ struct flame_input {
 	int fd;
 	bool eof;
 	bool slice;
+	uint64_t *progress;	/* bytes read are added to it; borrowed, shared by slices; NULL: nobody asks */
 	int error;		/* FLAME_EIO, FLAME_EDAMAGED: the input ended early */
 	int os_error;		/* errno of FLAME_EIO */
 	const char *damage;	/* what is wrong with a damaged input */

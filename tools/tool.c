@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "options.h"
+#include "progress.h"
 
 /* Names and paths go to a terminal: nothing in them may act on it. */
 static void print_safe(const char *s)
@@ -69,6 +70,7 @@ static void print_messages(struct tool *tool, const char *path, struct flame_dia
 struct flame_profile *tool_read(struct tool *tool, size_t i)
 {
 	struct flame_diag diag = { 0 };
+	struct progress progress;
 	struct flame_profile *p;
 	int err;
 
@@ -76,7 +78,9 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 		tool_message(tool, "error", "no input: give a file, or pipe a profile in. %s --help tells more", tool->name);
 		return NULL;
 	}
+	progress_start(&progress, tool, i);
 	err = flame_read(&p, tool->inputs[i], &tool->read, &diag);
+	progress_stop(&progress);
 	if (!err)
 		err = flame_transform(&p, &tool->transform);
 	tool->damaged |= diag.damaged;
