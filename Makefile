@@ -154,7 +154,7 @@ $(O)/completion/%.fish: $(O)/% tools/completion
 
 # ---- installation ----
 
-install: all library completion $(if $(ASCIIDOCTOR),man) ## install below $(DESTDIR)$(PREFIX)
+install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## install below $(DESTDIR)$(PREFIX)
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	$(INSTALL) -m 755 $(PROGRAMS:%=$(O)/%) $(DESTDIR)$(BINDIR)

@@ -189,22 +189,38 @@ static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, s
 static struct flame_span tidy(struct flame_reader *rd, struct flame_span symbol, enum flame_tidy_language language)
 {
 	struct state *st = rd->state;
+	struct flame_span base = flame_tidy_offset(symbol), name;
 
-	return rd->options->raw_names ? flame_tidy_raw(symbol, st->name) : flame_tidy_name(symbol, language, st->name);
+	if (rd->options->raw_names)
+		return flame_tidy_raw(rd->options->offsets ? symbol : base, st->name);
+	name = flame_tidy_name(base, language, st->name);
+	if (!rd->options->offsets || base.len == symbol.len)
+		return name;
+	memmove(st->name, name.s, name.len);
+	memcpy(st->name + name.len, symbol.s + base.len, symbol.len - base.len);
+	return (struct flame_span){ st->name, name.len + symbol.len - base.len };
 }
 
 static flame_frame symbol_frame(struct flame_reader *rd, const struct perf_frame *f, enum flame_kind kind)
 {
 	struct state *st = rd->state;
-	struct flame_span symbol = rd->options->offsets ? f->symbol : flame_tidy_offset(f->symbol);
-	char *demangled = NULL;
+	enum flame_tidy_language language = rd->options->demangle ? FLAME_TIDY_RUST : FLAME_TIDY_NATIVE;
+	struct flame_span symbol = f->symbol, base = flame_tidy_offset(symbol);
+	char *demangled = NULL, *whole = NULL;
 	flame_frame frame = 0;
 
-	if (rd->options->demangle && flame_demangle(symbol, &demangled))
-		symbol = (struct flame_span){ demangled, strlen(demangled) };
+	if (rd->options->demangle && flame_demangle(base, &demangled)) {
+		int n = asprintf(&whole, "%s%.*s", demangled, (int)(symbol.len - base.len), base.s + base.len);
+
+		if (n >= 0)
+			symbol = (struct flame_span){ whole, (size_t)n };
+		else
+			whole = NULL;
+	}
 	if (reserve_name(st, symbol.len + 1))
-		frame = make_frame(rd, tidy(rd, symbol, rd->options->demangle ? FLAME_TIDY_RUST : FLAME_TIDY_NATIVE), f->module, kind);
+		frame = make_frame(rd, tidy(rd, symbol, language), f->module, kind);
 	free(demangled);
+	free(whole);
 	return frame;
 }
 
@@ -220,7 +236,7 @@ static bool add_many(struct state *st, flame_frame frame)
 static uint32_t jit_frames(struct flame_reader *rd, const struct perf_frame *f)
 {
 	struct state *st = rd->state;
-	struct flame_span rest = rd->options->offsets ? f->symbol : flame_tidy_offset(f->symbol), name;
+	struct flame_span rest = f->symbol, name;
 	enum flame_kind kind = FLAME_JIT;
 	size_t start = st->nr_many;
 
@@ -794,6 +810,10 @@ static int read(struct flame_reader *rd)
 		if (err || !flame_line(rd->input, &line))
 			break;
 		err = read_line(rd, line);
+	}
+	if (!err && rd->input->error && st->open) {
+		st->open = false;
+		err = flame_skip(rd, "the sample that the end of the input cuts off");
 	}
 	if (!err)
 		err = close_sample(rd);

@@ -227,7 +227,8 @@ bool flame_line(struct flame_input *in, struct flame_span *line)
 			}
 			continue;
 		}
-		if (!nl && !len)
+		/* Where the input is cut off, so is its last line: half a number is a wrong number. */
+		if (!nl && (!len || in->error))
 			return false;
 		*line = (struct flame_span){ in->buf + in->pos, nl ? (size_t)(nl - in->buf) - in->pos : len };
 		in->pos += line->len + (nl != NULL);

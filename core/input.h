@@ -50,7 +50,7 @@ static inline void flame_take(struct flame_input *in, size_t n)
 }
 /*
  * The next line without its end ("\n" or "\r\n"), valid until the next call. The last line needs
- * no end. Lines beyond FLAME_VIEW_MAX are stepped over and counted in nr_long.
+ * no end, unless the input is damaged there: then it is left out. Lines beyond FLAME_VIEW_MAX are stepped over and counted in nr_long.
  * Return: true for a line, false at the end or after in->error.
  */
 bool flame_line(struct flame_input *in, struct flame_span *line);

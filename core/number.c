@@ -3,9 +3,11 @@
 
 #include <string.h>
 
-static bool add_digit(int64_t *value, char c)
+/* The sign comes in with each digit, so that the lowest number fits too. */
+static bool add_digit(int64_t *value, char c, bool negative)
 {
-	return !__builtin_mul_overflow(*value, 10, value) && !__builtin_add_overflow(*value, c - '0', value);
+	return !__builtin_mul_overflow(*value, 10, value) &&
+	       !__builtin_add_overflow(*value, negative ? '0' - c : c - '0', value);
 }
 
 enum flame_number_result flame_number_parse(struct flame_span s, struct flame_number *number)
@@ -25,11 +27,9 @@ enum flame_number_result flame_number_parse(struct flame_span s, struct flame_nu
 			continue;
 		if (s.s[i] < '0' || s.s[i] > '9')
 			return FLAME_NUMBER_NONE;
-		ok = ok && add_digit(&number->value, s.s[i]);
+		ok = ok && add_digit(&number->value, s.s[i], negative);
 		number->scale += dot && &s.s[i] > dot;
 	}
-	if (negative)
-		number->value = -number->value;
 	return ok && number->scale <= 18 ? FLAME_NUMBER_OK : FLAME_NUMBER_TOO_BIG;
 }
 

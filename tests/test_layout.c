@@ -185,7 +185,7 @@ static struct flame_profile *random_profile(uint32_t *seed, bool ordered, int nr
 	uint32_t names = 2 + text_random(seed, 5), deep = 1 + text_random(seed, 12), nr = 1 + text_random(seed, 40);
 
 	for (int i = 0; i < nr_types; i++)
-		flame_type_row(p, &(struct flame_type_info){ .name = flame_intern(p, "xyz" + i, 1) });
+		flame_type_row(p, &(struct flame_type_info){ .name = flame_intern(p, &"xyz"[i], 1) });
 	while (nr--) {
 		struct flame_sample s = { .type = 1 + text_random(seed, (uint32_t)nr_types) };
 
@@ -398,7 +398,7 @@ static void test_deep(void **state)
 	(void)state;
 	s.type = flame_type_row(p, &(struct flame_type_info){ .name = flame_intern(p, "t", 1) });
 	for (int i = 0; i < DEPTH; i++)
-		s.stack = flame_stack_push(p, s.stack, flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, "ab" + i % 2, 1) }));
+		s.stack = flame_stack_push(p, s.stack, flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, &"ab"[i % 2], 1) }));
 	flame_sample_add(p, &s);
 	for (int in_order = 0; in_order < 2; in_order++) {
 		struct flame_layout_options o = { .type = s.type, .in_order = in_order };

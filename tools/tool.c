@@ -178,6 +178,7 @@ int tool_open_output(const struct tool *tool, struct tool_output *out)
 {
 	*out = (struct tool_output){ .file = stdout };
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (!tool->output || !strcmp(tool->output, "-"))
 		return 0;
 	out->file = NULL;
