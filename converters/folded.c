@@ -272,7 +272,7 @@ static int read(struct flame_reader *rd)
 		err = read_line(rd, line);
 	fed = flame_feeder_free(st->feeder);
 	if (fed == FLAME_EOVERFLOW)
-		return flame_fail(rd, fed, "the sum of the counts does not fit 64 bits");
+		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the counts does not fit 64 bits");
 	return fed ? fed : err;
 }
 

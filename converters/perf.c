@@ -38,6 +38,18 @@ struct block {
 	uint32_t next;	/* index + 1 */
 };
 
+/* A sample that was read whole and waits for others, so that their look-ups in memory overlap. */
+struct pending {
+	struct flame_span text;	/* of its frames */
+	uint64_t hash;
+	flame_stack root, stack;
+	flame_stack base;	/* what its frames are pushed onto: root, or nothing under --skip-after */
+	bool found;		/* stack is known; else its frames are those behind start */
+	size_t start, nr;
+	flame_type type;
+	int64_t value;
+};
+
 struct state {
 	/* Set by prepare(). */
 	bool headerless;	/* no line but frames: perf script -F ip,sym */
@@ -54,6 +66,12 @@ struct state {
 	flame_frame only;
 	flame_frame *frames;	/* leaf first */
 	size_t nr_frames, room_frames;
+
+	struct pending pending[FLAME_PATHS];
+	size_t nr_pending;
+	flame_frame *path_frames;	/* of all pending ones, the root's first */
+	flame_stack *path_stacks;
+	size_t nr_path_frames, room_path_frames, room_path_stacks;
 
 	/* A line that is a header if a frame follows. */
 	char weak[64];
@@ -362,7 +380,10 @@ static int add_sample(struct flame_reader *rd, flame_stack stack)
 	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
 	int err = flame_sample_add(rd->profile, &s);
 
-	return err == FLAME_EOVERFLOW ? flame_fail(rd, err, "the sum of the periods does not fit 64 bits") : err;
+	/* Without a place: the sum is full, whichever sample came last. */
+	if (err == FLAME_EOVERFLOW)
+		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
+	return err;
 }
 
 static int close_sample(struct flame_reader *rd)
@@ -669,14 +690,14 @@ static bool find_block(struct state *st, uint32_t index, flame_stack *stack)
 }
 
 /* Remember what a block led to, from the second time on that it is seen. */
-static void keep_block(struct state *st, struct flame_span text, uint64_t hash, flame_stack stack, bool known,
-		       uint32_t index)
+static void keep_block(struct state *st, const struct pending *s)
 {
-	uint32_t *seen = &st->seen[(hash >> 40) % NR_SEEN], generation = st->blocks.generation;
-	struct block b = { st->root, stack, 0 };
+	uint32_t *seen = &st->seen[(s->hash >> 40) % NR_SEEN], generation = st->blocks.generation, index;
+	struct block b = { s->root, s->stack, 0 };
+	bool known = flame_cache_get(&st->blocks, s->text.s, s->text.len, s->hash, &index);
 
-	if (!known && *seen != (uint32_t)hash) {
-		*seen = (uint32_t)hash;
+	if (!known && *seen != (uint32_t)s->hash) {
+		*seen = (uint32_t)s->hash;
 		return;
 	}
 	if (!array_reserve((void **)&st->block, &st->room_block, st->nr_block + 1, sizeof(*st->block)))
@@ -687,7 +708,7 @@ static void keep_block(struct state *st, struct flame_span text, uint64_t hash, 
 		st->block[st->nr_block++] = b;
 		return;
 	}
-	flame_cache_put(&st->blocks, text.s, text.len, hash, (uint32_t)st->nr_block);
+	flame_cache_put(&st->blocks, s->text.s, s->text.len, s->hash, (uint32_t)st->nr_block);
 	if (st->blocks.generation != generation) {
 		/* The cache started anew; so do its values. */
 		st->nr_block = 0;
@@ -715,19 +736,69 @@ static bool parse_block(struct flame_reader *rd, struct flame_span text)
 	return true;
 }
 
-static bool read_block(struct flame_reader *rd, struct flame_span text, flame_stack *stack)
+/* Take over the frames of the block just parsed. */
+static bool keep_frames(struct flame_reader *rd, struct pending *s)
 {
 	struct state *st = rd->state;
-	uint64_t hash = hash_bytes(text.s, text.len);
-	uint32_t index = 0;
-	bool known = flame_cache_get(&st->blocks, text.s, text.len, hash, &index);
 
-	if (known && find_block(st, index, stack))
-		return true;
-	if (!parse_block(rd, text))
+	s->base = cut_callers(rd) ? 0 : s->root;
+	s->start = st->nr_path_frames;
+	s->nr = st->nr_frames;
+	st->any_deep |= s->nr > 1;
+	if (!array_reserve((void **)&st->path_frames, &st->room_path_frames, s->start + s->nr, sizeof(*st->path_frames)))
 		return false;
-	*stack = push_frames(rd);
-	keep_block(st, text, hash, *stack, known, index);
+	for (size_t i = st->nr_frames; i-- > 0;)
+		st->path_frames[st->nr_path_frames++] = st->frames[i];
+	return true;
+}
+
+/* The stacks of pending samples, and then the samples in their order. */
+static int add_pending(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_path paths[FLAME_PATHS];
+	size_t nr = 0;
+	int err = 0;
+
+	if (!array_reserve((void **)&st->path_stacks, &st->room_path_stacks, st->nr_path_frames + 1,
+			   sizeof(*st->path_stacks)))
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < st->nr_pending; i++) {
+		const struct pending *s = &st->pending[i];
+
+		if (!s->found)
+			paths[nr++] = (struct flame_path){ st->path_frames + s->start, st->path_stacks + s->start, s->nr, 0,
+							   s->base, false };
+	}
+	flame_stack_push_paths(rd->profile, paths, nr);
+	for (size_t i = 0; !err && i < st->nr_pending; i++) {
+		struct pending *s = &st->pending[i];
+
+		if (!s->found) {
+			s->stack = s->nr ? st->path_stacks[s->start + s->nr - 1] : s->base;
+			keep_block(st, s);
+		}
+		st->type = s->type;
+		st->value = s->value;
+		err = add_sample(rd, s->stack);
+	}
+	st->nr_pending = st->nr_path_frames = 0;
+	return err;
+}
+
+/* Return: false where the block is to be read a line at a time. */
+static bool read_block(struct flame_reader *rd, struct flame_span text)
+{
+	struct state *st = rd->state;
+	struct pending *s = &st->pending[st->nr_pending];
+	uint32_t index;
+
+	*s = (struct pending){ .text = text, .hash = hash_bytes(text.s, text.len), .root = st->root, .type = st->type,
+			       .value = st->value };
+	s->found = flame_cache_get(&st->blocks, text.s, text.len, s->hash, &index) && find_block(st, index, &s->stack);
+	if (!s->found && (!parse_block(rd, text) || !keep_frames(rd, s)))
+		return false;
+	st->nr_pending++;
 	return true;
 }
 
@@ -758,7 +829,6 @@ static int read_samples(struct flame_reader *rd)
 	struct state *st = rd->state;
 	struct flame_span view = flame_peek(rd->input, 1), header, frames;
 	struct perf_header h;
-	flame_stack stack;
 	int err = 0;
 
 	while (!err) {
@@ -771,15 +841,15 @@ static int read_samples(struct flame_reader *rd)
 			break;
 		open_sample(rd, &h);
 		st->open = false;
-		if (!st->ignored && !read_block(rd, frames, &stack))
+		if (!st->ignored && !read_block(rd, frames))
 			break;
-		if (!st->ignored)
-			err = add_sample(rd, stack);
+		if (st->nr_pending == FLAME_PATHS)
+			err = add_pending(rd);
 		flame_take(rd->input, (size_t)(frames.s + frames.len + 1 - view.s));
 		view.len -= (size_t)(frames.s + frames.len + 1 - view.s);
 		view.s = frames.s + frames.len + 1;
 	}
-	return err;
+	return err ? err : add_pending(rd);
 }
 
 /* More than a sample in the view, so that the end of one is not looked for twice. */
@@ -825,6 +895,8 @@ static void release(struct flame_reader *rd)
 	struct state *st = rd->state;
 
 	free(st->frames);
+	free(st->path_frames);
+	free(st->path_stacks);
 	free(st->many);
 	free(st->block);
 	free(st->seen);
