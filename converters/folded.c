@@ -399,6 +399,8 @@ static int split_columns(struct columns *c)
 	for (uint32_t i = 0; !err && i < flame_nr_samples(c->from); i++)
 		err = split_sample(c, flame_sample_get(c->from, i));
 	free(c->map);
+	if (!err)
+		err = flame_types_align(c->to, c->before, c->after);
 	return err ? err : flame_profile_error(c->to);
 }
 
@@ -409,6 +411,8 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	struct columns c = { .from = *profile };
 	int err;
 
+	if (!columns && st->two_columns && st->one_column)
+		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column))
 		return 0;
 	c.to = flame_profile_new(flame_profile_options(*profile));
@@ -466,6 +470,7 @@ const struct flame_converter flame_folded_converter = {
 	.state_size = sizeof(struct state),
 	.kinds_written = FLAME_KIND_BIT(FLAME_KERNEL) | FLAME_KIND_BIT(FLAME_INLINED) | FLAME_KIND_BIT(FLAME_JIT) |
 			 FLAME_KIND_BIT(FLAME_INTERPRETED) | FLAME_KIND_BIT(FLAME_C1) | FLAME_KIND_BIT(FLAME_WAKER),
+	.counted = true,
 	.probe = probe,
 	.prepare = prepare,
 	.read = read,

@@ -74,7 +74,7 @@ struct state {
 	size_t nr_path_frames, room_path_frames, room_path_stacks;
 
 	/* A line that is a header if a frame follows. */
-	char weak[64];
+	char weak[256];
 	size_t weak_len;
 
 	/* The names last seen, and what they led to. */
@@ -502,11 +502,11 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 	struct perf_frame f;
 	struct flame_span line;
 
-	if (!h->rest.len || !h->event.len)
+	if (!h->rest.len)
 		return;
 	/* A frame's line starts with a blank, and one stands before the rest. */
 	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
-	if (perf_parse_frame(line, &f) && f.symbol.len)
+	if (perf_parse_frame(line, &f) && f.symbol.len && (h->event.len || f.address.len > 4))
 		st->has_only = find_line(rd, line, &st->only);
 }
 
@@ -614,32 +614,13 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 }
 
 /* A line that starts with a blank but not with a tab: a padded first line, a frame, or what -F adds to frames. */
-static int read_indented(struct flame_reader *rd, struct flame_span line)
+/* Keep the line: it is a sample's first if a frame follows. */
+static int read_weak(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct perf_header h;
-	struct perf_frame f;
+	int err = close_sample(rd);
 
-	if (perf_parse_header(line, &h))
-		return read_header(rd, &h);
-	if (perf_parse_frame(line, &f))
-		return read_frame(rd, line);
-	if (!st->open)
-		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
-	return rd->options->srcline ? read_srcline(rd, line) : 0;
-}
-
-static int read_text(struct flame_reader *rd, struct flame_span line)
-{
-	struct state *st = rd->state;
-	struct perf_header h;
-	int err;
-
-	if (perf_parse_header(line, &h))
-		return read_header(rd, &h);
-	if (st->open && st->nr_frames)
-		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
-	err = close_sample(rd);
 	if (!err)
 		err = drop_weak(rd);
 	if (err)
@@ -649,6 +630,39 @@ static int read_text(struct flame_reader *rd, struct flame_span line)
 	memcpy(st->weak, line.s, line.len);
 	st->weak_len = line.len;
 	return 0;
+}
+
+static int read_indented(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct perf_header h;
+	struct perf_frame f;
+	int err;
+
+	if (perf_parse_header(line, &h))
+		return read_header(rd, &h);
+	if (perf_parse_frame(line, &f) && !perf_is_number(&f) && (st->open || st->weak_len || st->headerless)) {
+		/* Callchains start with a tab: without any first lines this is a sample of its own. */
+		if (!st->headerless)
+			return read_frame(rd, line);
+		err = close_sample(rd);
+		return err ? err : read_frame(rd, line);
+	}
+	if (!st->open || !st->nr_frames)
+		return read_weak(rd, line);
+	return rd->options->srcline ? read_srcline(rd, line) : 0;
+}
+
+static int read_text(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	struct perf_header h;
+
+	if (perf_parse_header(line, &h))
+		return read_header(rd, &h);
+	if (st->open && st->nr_frames)
+		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
+	return read_weak(rd, line);
 }
 
 static bool is_empty(struct flame_span line)
@@ -924,7 +938,8 @@ static bool next_line(struct flame_span *text, struct flame_span *line)
 
 struct survey {
 	size_t nr_headers, nr_weak, nr_frames, nr_resolved, nr_other;
-	size_t nr_indented;	/* with blanks before something that is not a frame */
+	size_t nr_indented;	/* with blanks before something that is neither a frame nor leads to one */
+	bool weak_indented;
 	bool has_start;
 	int64_t start;
 };
@@ -940,16 +955,21 @@ static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 			sv->has_start = true;
 			sv->start = h.time;
 		}
-	} else if (perf_parse_frame(line, &f)) {
+	} else if (perf_parse_frame(line, &f) && (line.s[0] == '\t' || !perf_is_number(&f))) {
+		/* A number alone is no address. */
+		if (!f.symbol.len && f.address.len < 5)
+			return;
 		sv->nr_frames++;
 		sv->nr_resolved += f.symbol.len > 0;
 		sv->nr_weak += *weak;
+		sv->nr_indented -= *weak && sv->weak_indented;
 	} else if (line.s[0] != ' ' && line.s[0] != '\t') {
 		sv->nr_other += !perf_parse_weak_header(line, &h);
 	} else {
 		sv->nr_indented++;
 	}
-	*weak = line.s[0] != ' ' && line.s[0] != '\t' && !perf_parse_header(line, &h) &&
+	sv->weak_indented = line.s[0] == ' ';
+	*weak = line.s[0] != '\t' && !perf_parse_header(line, &h) && (!perf_parse_frame(line, &f) || perf_is_number(&f)) &&
 		perf_parse_weak_header(line, &h);
 }
 

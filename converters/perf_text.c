@@ -54,6 +54,19 @@ static struct flame_span next_word(struct flame_span *s)
 	return word;
 }
 
+/* Cut the last blank-separated word off @s, and the blanks behind it. */
+static inline struct flame_span last_word(struct flame_span *s)
+{
+	size_t end = s->len, start;
+
+	while (end && is_blank(s->s[end - 1]))
+		end--;
+	for (start = end; start && !is_blank(s->s[start - 1]);)
+		start--;
+	s->len = start;
+	return (struct flame_span){ s->s + start, end - start };
+}
+
 /* -?digits at the start. Return: how many bytes; 0 where there are none or they do not fit. */
 static size_t parse_id(struct flame_span s, int32_t *id)
 {
@@ -241,11 +254,15 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
 		struct perf_header h = perf_no_header;
+		struct flame_span before = { line.s, (size_t)(word.s - line.s) }, previous = last_word(&before);
 		struct flame_span behind = rest, cpu = behind;
 
 		h.comm = trim((struct flame_span){ line.s, (size_t)(word.s - line.s) });
 		if (!h.comm.len || !parse_ids(word, &h))
 			continue;
+		/* Behind a cpu or a time a number is the period. */
+		if (is_cpu(previous) || parse_time(previous, &h.time))
+			return false;
 		if (is_cpu(next_word(&cpu)))
 			behind = cpu;
 		if (!parse_event(behind, &h))
@@ -254,19 +271,6 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 		return true;
 	}
 	return false;
-}
-
-/* Cut the last blank-separated word off @s, and the blanks behind it. */
-static inline struct flame_span last_word(struct flame_span *s)
-{
-	size_t end = s->len, start;
-
-	while (end && is_blank(s->s[end - 1]))
-		end--;
-	for (start = end; start && !is_blank(s->s[start - 1]);)
-		start--;
-	s->len = start;
-	return (struct flame_span){ s->s + start, end - start };
 }
 
 /*
@@ -309,31 +313,66 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header)
 	return line.len && !is_blank(line.s[0]) && parse_untimed_header(line, header);
 }
 
+static bool all_digits(struct flame_span word)
+{
+	uint64_t unused;
+
+	return parse_period(word, &unused);
+}
+
+/*
+ * A number at the end: the period where ids or a cpu stand before it, or where it fills a column
+ * of ten, as perf prints periods; else it is an id.
+ */
+static bool is_period(struct flame_span line, struct flame_span before, struct flame_span word)
+{
+	struct perf_header unused = perf_no_header;
+	struct flame_span previous = last_word(&before);
+
+	if (!all_digits(word))
+		return false;
+	if (!previous.len)
+		return word.s + word.len - line.s >= 10;
+	return is_cpu(previous) || parse_ids(previous, &unused) || parse_time(previous, &unused.time);
+}
+
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span all = trim(line), before = all, last;
+	struct flame_span rest = trim(line), before, word;
+	int64_t time;
 
+	rest.len += (size_t)(rest.s - line.s);
+	rest.s = line.s;
 	*header = perf_no_header;
-	if (!all.len || is_blank(line.s[0]))
+	if (!trim(line).len)
 		return false;
-	if (parse_event(line, header) && !header->rest.len)
-		return true;
-	header->event = header->rest = (struct flame_span)EMPTY;
-	while (before.len && !is_blank(before.s[before.len - 1]))
-		before.len--;
-	last = (struct flame_span){ all.s + before.len, all.len - before.len };
-	if (is_cpu(last)) {
-		all = before = trim(before);
-		while (before.len && !is_blank(before.s[before.len - 1]))
-			before.len--;
-		last = (struct flame_span){ all.s + before.len, all.len - before.len };
+	before = rest;
+	word = last_word(&before);
+	if (word.len > 1 && word.s[word.len - 1] == ':' && !parse_time(word, &time)) {
+		header->event = (struct flame_span){ word.s, word.len - 1 };
+		rest = before;
+		word = last_word(&before);
 	}
-	if (before.len && parse_ids(last, header))
-		all = trim(before);
-	header->comm = all;
+	if (word.len && (header->event.len ? all_digits(word) : is_period(line, before, word))) {
+		parse_period(word, &header->period);
+		rest = before;
+		word = last_word(&before);
+	}
+	if (word.len && parse_time(word, &header->time)) {
+		header->has_time = true;
+		rest = before;
+		word = last_word(&before);
+	}
+	if (is_cpu(word)) {
+		rest = before;
+		word = last_word(&before);
+	}
+	if (word.len && parse_ids(word, header))
+		rest = before;
+	header->comm = trim(rest);
 	if (header->ids_end == nothing)
-		header->ids_end = all.s + all.len;
-	return all.len <= MAX_COMM;
+		header->ids_end = header->comm.s + header->comm.len;
+	return header->comm.len <= MAX_COMM;
 }
 
 /* The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. */
@@ -364,6 +403,13 @@ static bool cut_group(struct flame_span *s, struct flame_span *inside)
 	s->len = last;
 	*s = trim(*s);
 	return true;
+}
+
+bool perf_is_number(const struct perf_frame *frame)
+{
+	struct flame_span symbol = frame->symbol;
+
+	return all_digits(frame->address) && !frame->module.len && (!symbol.len || symbol.s[symbol.len - 1] == ':');
 }
 
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)

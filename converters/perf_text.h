@@ -39,5 +39,7 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header);
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header);
 /* Return: true where the line is a blank, an address and what follows it. */
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame);
+/* Return: true where @frame may as well be a period, "2004008" or "2004008 cpu-clock:", which leads to frames. */
+bool perf_is_number(const struct perf_frame *frame);
 
 #endif

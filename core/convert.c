@@ -68,8 +68,28 @@ static const struct flame_converter *recognise(struct flame_span head, const str
 	return best;
 }
 
+/* Nothing but blank lines and comments. */
+static bool is_blank_text(struct flame_span s)
+{
+	bool comment = false;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.s[i] == '\n')
+			comment = false;
+		else if (s.s[i] == '#')
+			comment = true;
+		else if (!comment && s.s[i] != ' ' && s.s[i] != '\t' && s.s[i] != '\r')
+			return false;
+	}
+	return true;
+}
+
 static int unknown_format(struct job *job)
 {
+	if (is_blank_text(job->head)) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "there are no samples, only blank lines and comments");
+		return FLAME_EEMPTY;
+	}
 	flame_diag_add(job->rd.diag, FLAME_ERROR, "cannot tell what this is; it looks like %s. --list-formats tells what can be read",
 		       flame_look(job->head));
 	return FLAME_EFORMAT;
@@ -102,7 +122,7 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 		.keep_line = rd->options->srcline,
 		.keep_task = rd->options->keep_task,
 		.ordered = rd->options->ordered,
-		.count = rd->options->count,
+		.count = rd->options->count && !rd->converter->counted,
 		.root = rd->options->root,
 	};
 
@@ -194,7 +214,8 @@ static void read_slice(struct slice *s)
 	if (rd->converter->release)
 		rd->converter->release(rd);
 	if (rd->input->nr_long && !s->err)
-		s->err = flame_skip(rd, "a line is longer than 16 MiB (FLAME_VIEW_MAX)");
+		s->err = flame_skip_at(rd, "a line is longer than 16 MiB (FLAME_VIEW_MAX)", rd->input->long_line,
+				       rd->input->nr_long);
 }
 
 static void *slice_thread(void *arg)
@@ -302,6 +323,8 @@ static int read_slices(struct job *job)
 
 	job->rd.state = calloc(1, c->state_size + 1);
 	err = job->rd.state ? 0 : FLAME_ENOMEM;
+	if (job->rd.options->count && c->counted)
+		flame_note(&job->rd, "--count changes nothing here: the values are counts already");
 	if (!err && c->prepare)
 		err = c->prepare(&job->rd, job->head);
 	if (!err)

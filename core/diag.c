@@ -88,16 +88,21 @@ static void add_skip(struct flame_diag *diag, const struct flame_skip *skip)
 		diag->skips[diag->nr_skips++] = *skip;
 }
 
+int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr)
+{
+	if (rd->options->strict)
+		return flame_fail(rd, FLAME_EFORMAT, "%s (--strict)", reason);
+	add_skip(rd->diag, &(struct flame_skip){ reason, line, nr });
+	return 0;
+}
+
 int flame_skip(struct flame_reader *rd, const char *reason)
 {
 	struct flame_skip *old = find_skip(rd->diag, reason);
 
-	if (rd->options->strict)
-		return flame_fail(rd, FLAME_EFORMAT, "%s (--strict)", reason);
-	if (old)
-		old->nr++;
-	else
-		add_skip(rd->diag, &(struct flame_skip){ reason, flame_input_line_nr(rd->input), 1 });
+	if (!old)
+		return flame_skip_at(rd, reason, flame_input_line_nr(rd->input), 1);
+	old->nr++;
 	return 0;
 }
 

@@ -12,6 +12,8 @@ struct flame_skip {
 
 /* Move everything of @from behind what @diag holds. */
 void flame_diag_join(struct flame_diag *diag, struct flame_diag *from);
+/* flame_skip() for @nr records, the first at @line. */
+int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr);
 /* Turn the counted skips into one warning a reason. */
 void flame_diag_report_skips(struct flame_diag *diag);
 

@@ -54,6 +54,8 @@ int flame_diff(struct flame_profile **diff, const struct flame_profile *before, 
 	err = add_side(*diff, FLAME_TYPE_BEFORE, before, before_type);
 	if (!err)
 		err = add_side(*diff, FLAME_TYPE_AFTER, after, after_type);
+	if (!err)
+		err = flame_types_align(*diff, 1, 2);
 	if (err) {
 		flame_profile_free(*diff);
 		*diff = NULL;

@@ -222,6 +222,8 @@ uint32_t flame_nr_types(const struct flame_profile *p);
  * Return: 0, or FLAME_EOVERFLOW where a value no longer fits.
  */
 int flame_type_rescale(struct flame_profile *p, flame_type type, uint32_t scale);
+/* Give both types the larger scale of the two. Return: as flame_type_rescale(). */
+int flame_types_align(struct flame_profile *p, flame_type a, flame_type b);
 /*
  * Samples of type @from become samples of type @into, which takes @from's name where it has none;
  * rows of types behind @from move down by one. Return: 0 or the failure.

@@ -136,6 +136,7 @@ static void compact(struct flame_input *in)
 		return;
 	if (in->source && !flame_source_is_plain(in->source))
 		in->lines += count_lines(in->buf, in->pos);
+	in->behind_line = in->buf[in->pos - 1] == '\n';
 	memmove(in->buf, in->buf + in->pos, in->end - in->pos);
 	in->base += in->pos;
 	in->end -= in->pos;
@@ -201,7 +202,8 @@ struct flame_span flame_peek(struct flame_input *in, size_t want)
 /* Step over what is left of a line that is longer than any view. */
 static void skip_long_line(struct flame_input *in)
 {
-	in->nr_long++;
+	if (!in->nr_long++)
+		in->long_line = flame_input_line_nr(in) + (in->base + in->pos > 0);
 	for (;;) {
 		char *nl = memchr(in->buf + in->pos, '\n', in->end - in->pos);
 
@@ -262,5 +264,7 @@ uint64_t flame_input_line_nr(const struct flame_input *in)
 
 	if (in->slice || flame_input_can_slice(in, &size))
 		return count_file_lines(in, before ? before - 1 : 0) + 1;
-	return in->lines + count_lines(in->buf, in->pos ? in->pos - 1 : 0) + 1;
+	if (!in->pos)
+		return in->lines + !in->behind_line;
+	return in->lines + count_lines(in->buf, in->pos - 1) + 1;
 }

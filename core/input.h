@@ -15,9 +15,11 @@ struct flame_input {
 	char *buf;		/* owned; the view is buf[pos .. end) */
 	size_t pos, end, room;
 	uint64_t base;		/* offset of buf[0] in the decoded input */
-	uint64_t lines;		/* newlines before buf[0]; not counted in slices */
+	uint64_t lines;		/* newlines before buf[0]; not counted in slices and plain files */
+	bool behind_line;	/* the byte before buf[0] is a newline */
 	uint64_t limit;		/* of a slice: offset of its end; else UINT64_MAX */
 	uint64_t nr_long;	/* lines left out because they were longer than FLAME_VIEW_MAX */
+	uint64_t long_line;	/* the number of the first of them */
 	struct flame_source *source;	/* owned; NULL in slices */
 	int fd;
 	bool eof;

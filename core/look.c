@@ -54,5 +54,5 @@ const char *flame_look(struct flame_span head)
 		if (looks_like(&looks[i], head))
 			return looks[i].advice;
 	}
-	return memchr(head.s, '\0', head.len) ? "some binary file" : "text in no known format";
+	return memchr(head.s, '\0', head.len) ? "some binary file" : "text in no known format (of perf script, leave -F away or name comm,tid,time,event,ip,sym,dso)";
 }

@@ -61,6 +61,12 @@ overflow:
 	return p->error;
 }
 
+int flame_types_align(struct flame_profile *p, flame_type a, flame_type b)
+{
+	flame_type_rescale(p, a, flame_type_get(p, b)->scale);
+	return flame_type_rescale(p, b, flame_type_get(p, a)->scale);
+}
+
 /* Samples. */
 
 /* Stacks that came one after the other share a cache line of slots; beyond that they are scattered. */
@@ -166,10 +172,7 @@ static void sum_again(struct flame_profile *p)
 
 int flame_type_join(struct flame_profile *p, flame_type into, flame_type from)
 {
-	uint32_t scale = p->types[into].scale > p->types[from].scale ? p->types[into].scale : p->types[from].scale;
-
-	flame_type_rescale(p, into, scale);
-	flame_type_rescale(p, from, scale);
+	flame_types_align(p, into, from);
 	if (!p->types[into].name)
 		p->types[into] = p->types[from];
 	for (size_t i = 0; i < p->nr_samples; i++) {

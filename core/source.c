@@ -140,13 +140,22 @@ static ssize_t damaged(struct flame_source *s, const char *what)
 	return -1;
 }
 
-/* Behind a member may come another one, or padding that is none of ours. */
+/* Behind a member may come another one, or zeros that fill a block. Anything else is not ours to drop. */
 static ssize_t next_member(struct flame_source *s)
 {
-	if (s->end - s->pos < 2 && refill(s) < 0)
-		return -1;
+	ssize_t got = 1;
+
+	while (s->pos < s->end && !s->in[s->pos])
+		s->pos++;
+	while (s->end - s->pos < 2 && got > 0) {
+		got = refill(s);
+		while (s->pos < s->end && !s->in[s->pos])
+			s->pos++;
+	}
+	if (got < 0 || s->pos == s->end)
+		return got < 0 ? -1 : 0;
 	if (s->end - s->pos < 2 || s->in[s->pos] != 0x1f || s->in[s->pos + 1] != 0x8b)
-		return 0;
+		return damaged(s, "behind the gzip data comes something else");
 	s->done = false;
 	inflateReset(&s->gz);
 	return 1;

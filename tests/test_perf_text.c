@@ -144,7 +144,21 @@ static void test_weak_headers(void **state)
 	assert_true(perf_parse_weak_header(span("17 cycles:"), &h));
 	assert_int_equal(h.period, 17);
 	assert_false(perf_parse_weak_header(span("a line that is much longer than any comm"), &h));
-	assert_false(perf_parse_weak_header(span(" app"), &h));
+	assert_true(perf_parse_weak_header(span(" app"), &h));
+	assert_span(h.comm, "app", "comm", "");
+	assert_true(perf_parse_weak_header(span("norm [001] 10424.004116:    2004008 cpu-clock:ppp: "), &h));
+	assert_span(h.comm, "norm", "comm", "");
+	assert_int_equal(h.period, 2004008);
+	assert_true(h.has_time);
+	assert_true(perf_parse_weak_header(span("norm  4184    2004008 "), &h));
+	assert_span(h.comm, "norm", "comm", "");
+	assert_int_equal(h.tid, 4184);
+	assert_int_equal(h.period, 2004008);
+	assert_true(perf_parse_weak_header(span("   2004008 "), &h));
+	assert_int_equal(h.period, 2004008);
+	assert_true(perf_parse_weak_header(span("10424.004073: "), &h));
+	assert_true(h.has_time);
+	assert_span(h.event, "", "event", "");
 	assert_false(perf_parse_weak_header(span(""), &h));
 }
 

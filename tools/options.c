@@ -114,13 +114,50 @@ static const char *set_columns(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* strtod() also takes hexadecimal, infinity and nan. */
+static bool is_decimal(const char *value)
+{
+	return strspn(value, "0123456789.+-e%") == strlen(value);
+}
+
+static const char *set_length(double *to, const char *value, double low, double high)
+{
+	char *end;
+
+	*to = strtod(value, &end);
+	return end == value || *end || !is_decimal(value) || !(*to >= low && *to <= high) ? "is out of range" : NULL;
+}
+
+static const char *set_width(struct tool *tool, const char *value)
+{
+	return set_length(&tool->svg.width, value, 100, 100000) ? "wants 100 to 100000 pixels" : NULL;
+}
+
+static const char *set_height(struct tool *tool, const char *value)
+{
+	return set_length(&tool->svg.height, value, 4, 1000) ? "wants 4 to 1000 pixels" : NULL;
+}
+
+static const char *set_fontsize(struct tool *tool, const char *value)
+{
+	return set_length(&tool->svg.fontsize, value, 1, 500) ? "wants 1 to 500 pixels" : NULL;
+}
+
+static const char *set_bgcolors(struct tool *tool, const char *value)
+{
+	bool hex = value[0] == '#' && strlen(value) == 7 && strspn(value + 1, "0123456789abcdefABCDEF") == 6;
+
+	tool->svg.bgcolors = value;
+	return hex || flame_background_known(value) ? NULL : "wants yellow, blue, green, grey or #rrggbb";
+}
+
 static const char *set_minwidth(struct tool *tool, const char *value)
 {
 	char *end;
 
 	tool->svg.minwidth = strtod(value, &end);
 	tool->svg.minwidth_percent = *end == '%';
-	if (end == value || (*end && strcmp(end, "%")) || !(tool->svg.minwidth >= 0 && tool->svg.minwidth < 1e9))
+	if (end == value || !is_decimal(value) || (*end && strcmp(end, "%")) || !(tool->svg.minwidth >= 0 && tool->svg.minwidth < 1e9))
 		return "wants pixels (0.1) or percent (0.5%)";
 	return NULL;
 }
@@ -199,16 +236,16 @@ static const struct option options[] = {
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
 	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
-	{ "width", 0, NUMBER, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", FIELD(svg.width), NULL },
-	{ "height", 0, NUMBER, PICTURE, "PIXELS", "of a frame (default: 16)", FIELD(svg.height), NULL },
+	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
+	{ "height", 0, CUSTOM, PICTURE, "PIXELS", "of a frame (default: 16)", 0, set_height },
 	{ "minwidth", 0, CUSTOM, PICTURE, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
 	{ "fonttype", 0, TEXT, PICTURE, "FONT", "font family (default: Verdana and the like)", FIELD(svg.fonttype), NULL },
-	{ "fontsize", 0, NUMBER, PICTURE, "PIXELS", "(default: 12)", FIELD(svg.fontsize), NULL },
+	{ "fontsize", 0, CUSTOM, PICTURE, "PIXELS", "(default: 12)", 0, set_fontsize },
 	{ "fontwidth", 0, NUMBER, PICTURE, "N", "mean width of a letter as a part of the font size (default: measured)", FIELD(svg.fontwidth), NULL },
 	{ "countname", 0, TEXT, PICTURE, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
 	{ "nametype", 0, TEXT, PICTURE, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
 	{ "colors", 0, CUSTOM, DRAWING, "PALETTE", "colours (default: auto)", 0, set_colors },
-	{ "bgcolors", 0, TEXT, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", FIELD(svg.bgcolors), NULL },
+	{ "bgcolors", 0, CUSTOM, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", 0, set_bgcolors },
 	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
 	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
 	{ "cp", 0, CUSTOM, DRAWING, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
@@ -261,16 +298,26 @@ static void list_formats(void)
 		printf("%-12s %s\n", flame_converters[i]->name, flame_converters[i]->summary);
 }
 
-/* Return: the option called @name (of @len bytes) that this program has; NULL where there is none. */
+/*
+ * Return: the option called @name (of @len bytes) that this program has, or the only one that
+ * begins so, as flamegraph.pl allows; NULL where there is none.
+ */
 static const struct option *find_option(const struct tool *tool, const char *name, size_t len)
 {
+	const struct option *found = NULL;
+	size_t nr_found = 0;
+
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		const struct option *o = &options[i];
 
-		if (o->programs & tool->program && strlen(o->name) == len && !memcmp(o->name, name, len))
+		if (!(o->programs & tool->program) || strncmp(o->name, name, len))
+			continue;
+		if (!o->name[len])
 			return o;
+		found = o;
+		nr_found++;
 	}
-	return NULL;
+	return len && nr_found == 1 ? found : NULL;
 }
 
 static const struct option *find_letter(const struct tool *tool, char letter)
@@ -334,7 +381,7 @@ static const char *set_number(double *to, const char *value)
 	char *end;
 
 	*to = strtod(value, &end);
-	return end == value || *end || !(*to > 0 && *to < 1e9) ? "wants a number above 0" : NULL;
+	return end == value || *end || !is_decimal(value) || !(*to > 0 && *to < 1e9) ? "wants a number above 0" : NULL;
 }
 
 static const char *set_count(unsigned int *to, const char *value)

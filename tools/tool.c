@@ -111,8 +111,13 @@ flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_prof
 	struct flame_diag diag = { 0 };
 	flame_type before, after, type;
 
-	if (flame_is_differential(p, &before, &after))
-		return after;
+	if (flame_is_differential(p, &before, &after)) {
+		if (has_value(p, after))
+			return after;
+		flame_diag_add(&diag, FLAME_ERROR, "nothing is left in the second profile: every count there is 0");
+		print_messages(tool, tool->inputs[i], &diag);
+		return 0;
+	}
 	type = flame_choose_type(p, tool->read.event, &diag);
 	if (type && !has_value(p, type)) {
 		flame_diag_add(&diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
@@ -154,7 +159,10 @@ static int open_temporary(const char *path, struct tool_output *out)
 {
 	int fd;
 
-	if (asprintf(&out->temporary, "%s.XXXXXX", path) < 0) {
+	/* Beside it, under a name of its own length: the output's may be as long as names can be. */
+	const char *slash = strrchr(path, '/');
+
+	if (asprintf(&out->temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
 		out->temporary = NULL;
 		errno = ENOMEM;
 		return -1;

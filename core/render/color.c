@@ -354,3 +354,8 @@ bool flame_color_is_dark(struct flame_rgb c)
 	/* White would suit half a hot palette better, but a mixture of both is restless. */
 	return 0.2126 * light(c.r) + 0.7152 * light(c.g) + 0.0722 * light(c.b) < 0.125;
 }
+
+bool flame_background_known(const char *name)
+{
+	return flame_background_find(name);
+}

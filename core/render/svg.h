@@ -36,6 +36,8 @@ struct flame_svg_options {
 
 /* Return: true where @name is a palette ("auto" among them). */
 bool flame_palette_known(const char *name);
+/* Return: true where @name is a background's name. */
+bool flame_background_known(const char *name);
 /* Names of all palettes, ended by NULL. */
 extern const char *const flame_palette_names[];
 
