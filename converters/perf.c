@@ -93,6 +93,7 @@ struct state {
 	char *name;			/* room for names being tidied */
 	size_t room_name;
 
+	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
 };
@@ -378,8 +379,11 @@ static int add_sample(struct flame_reader *rd, flame_stack stack)
 {
 	struct state *st = rd->state;
 	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
-	int err = flame_sample_add(rd->profile, &s);
+	int err;
 
+	if (st->too_big)
+		return flame_fail(rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
+	err = flame_sample_add(rd->profile, &s);
 	/* Without a place: the sum is full, whichever sample came last. */
 	if (err == FLAME_EOVERFLOW)
 		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
@@ -492,7 +496,8 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	st->ignored = is_outside(rd, h);
 	st->root = find_root(rd, h);
 	st->type = find_type(rd, h);
-	st->value = h->period > INT64_MAX ? INT64_MAX : h->period ? (int64_t)h->period : 1;
+	st->value = h->period ? (int64_t)h->period : 1;
+	st->too_big |= h->period > INT64_MAX;
 }
 
 /* The only frame of a sample without a callchain stands on its first line. */
@@ -1051,6 +1056,14 @@ static int join_unnamed(struct flame_profile *p)
 	return 0;
 }
 
+/* Return: true where the event to be used is one of the scheduler's. */
+static bool counts_sched(const struct flame_reader *rd, const struct flame_profile *p)
+{
+	if (rd->options->event)
+		return strstr(rd->options->event, "sched");
+	return starts(flame_string_get(p, flame_type_get(p, 1)->name), "sched:");
+}
+
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	struct state *st = rd->state;
@@ -1062,7 +1075,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	err = join_unnamed(*profile);
 	if (!st->any_deep)
 		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
-	if (st->any_sched)
+	if (st->any_sched && counts_sched(rd, *profile))
 		flame_note(rd, "sched: events are counted, which is not off-CPU time");
 	if (lost)
 		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",

@@ -151,14 +151,16 @@ static bool parse_time(struct flame_span word, int64_t *time)
 	return i == n;
 }
 
+/* Digits. More than fits becomes UINT64_MAX, which no period is. */
 static bool parse_period(struct flame_span word, uint64_t *period)
 {
 	uint64_t v = 0;
 
 	for (size_t i = 0; i < word.len; i++) {
-		if (!is_digit(word.s[i]) || __builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(word.s[i] - '0'), &v))
+		if (!is_digit(word.s[i]))
 			return false;
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, (uint64_t)(word.s[i] - '0'), &v))
+			v = UINT64_MAX;
 	}
 	*period = v;
 	return word.len > 0;

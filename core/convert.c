@@ -299,6 +299,10 @@ static int no_samples(struct job *job)
 {
 	const struct flame_converter *tie, *other = NULL;
 
+	if (job->rd.options->time_from > 0 || job->rd.options->time_to > 0) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples in the time that --time gives");
+		return FLAME_EEMPTY;
+	}
 	if (job->rd.options->from)
 		other = recognise(job->head, job->rd.converter, &tie);
 	if (other && !tie)

@@ -18,7 +18,7 @@ static bool names(const char *wanted, struct flame_span name)
 		const char *end = at + n;
 
 		if ((at == name.s || at[-1] == ':' || at[-1] == '/') &&
-		    (end == name.s + name.len || *end == ':' || *end == '/'))
+		    (end == name.s + name.len || *end == ':' || *end == '/' || end[-1] == '/' || end[-1] == ':'))
 			return true;
 		at++;
 	}
@@ -64,8 +64,8 @@ static char *list_types(const struct flame_profile *p, flame_type except)
 
 		if (i == except)
 			continue;
-		fprintf(f, "%s%.*s (%llu samples)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
-			name.len ? name.s : "unnamed", (unsigned long long)count_samples(p, i));
+		fprintf(f, "%s%.*s (%llu sample%s)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
+			name.len ? name.s : "unnamed", (unsigned long long)count_samples(p, i), count_samples(p, i) == 1 ? "" : "s");
 	}
 	if (f)
 		fclose(f);

@@ -244,7 +244,7 @@ static void test_differential(void **state)
 	assert_has(text, "<title>a (60 samples, 60.00%; +10.00%)</title>");
 	assert_has(text, "<title>b (40 samples, 40.00%; 0.00%)</title>");
 	assert_has(text,
-		   "<title>1 frame too narrow now: gone (gone; before 20 samples, 20.00%)</title>");
+		   "<title>1 frame too narrow now: gone (gone; before 20 samples, 18.18%)</title>");
 	assert_has(text, ">110 before, 100 samples now</text>");
 	assert_has(text, "rgb(255,255,255)");
 	assert_has(text, "rgb(255,0,0)");

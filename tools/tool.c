@@ -225,7 +225,7 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	}
 	if (err == FLAME_EIO)
 		tool_message(tool, "error", "cannot write %s: %s", path ? path : "standard output", strerror(errno));
-	else if (err)
+	else if (err && err != FLAME_EARG)	/* that one the caller explains */
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	if (out->temporary) {
 		signal(SIGINT, SIG_DFL);

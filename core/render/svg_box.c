@@ -153,6 +153,20 @@ static int mapped_color(struct picture *pic, struct flame_span name, enum flame_
 	return flame_color_map_set(pic->map, name, kind, *color);
 }
 
+/* Behind a separator "--" come the stacks of the threads that woke the one before it. */
+static bool is_waker(const struct picture *pic, const struct flame_box *box)
+{
+	while (box->depth) {
+		struct flame_span name;
+
+		box = &pic->layout.boxes[box->caller];
+		name = box_name(pic, box);
+		if (name.len == 2 && !memcmp(name.s, "--", 2))
+			return true;
+	}
+	return false;
+}
+
 static int box_color(struct picture *pic, const struct flame_box *box, struct flame_rgb *color)
 {
 	/* flamegraph.pl's root has an empty name, and its shade. */
@@ -165,6 +179,8 @@ static int box_color(struct picture *pic, const struct flame_box *box, struct fl
 		*color = flame_color_delta(box_delta(pic, box), pic->max_delta);
 		return 0;
 	}
+	if (pic->o->colors && !strcmp(pic->o->colors, "chain") && is_waker(pic, box))
+		kind = FLAME_WAKER;
 	if (pic->map)
 		return mapped_color(pic, name, kind, color);
 	*color = palette_color(pic, name, kind);
@@ -199,8 +215,13 @@ static void put_gone_title(struct picture *pic, const struct flame_box *box)
 	svg_puts(&pic->out, "1 frame too narrow now: ");
 	svg_escaped(&pic->out, box_name(pic, box));
 	svg_puts(&pic->out, " (gone; before ");
-	put_count_and_share(pic, box->before_total);
-	svg_puts(&pic->out, ")");
+	svg_count(pic, box->before_total);
+	svg_puts(&pic->out, " ");
+	svg_escaped(&pic->out, svg_span(pic->countname));
+	svg_puts(&pic->out, ", ");
+	/* Of what there was before: there is nothing of it now. */
+	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
+	svg_puts(&pic->out, "%)");
 }
 
 static void put_all_title(struct picture *pic)
