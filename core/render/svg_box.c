@@ -30,10 +30,11 @@ static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_M
 		v /= 10;
 		unit /= 10;
 	}
-	n = n ? snprintf(text, SVG_COUNT_MAX, "%s%llu.%0*llu", value < 0 ? "-" : "",
-			 (unsigned long long)(v / unit), n, (unsigned long long)(v % unit))
-	      : snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "",
-			 (unsigned long long)v);
+	if (n)
+		snprintf(text, SVG_COUNT_MAX, "%s%llu.%0*llu", value < 0 ? "-" : "",
+			 (unsigned long long)(v / unit), n, (unsigned long long)(v % unit));
+	else
+		snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)v);
 }
 
 static double power_of_ten(uint32_t n)
