@@ -23,6 +23,20 @@ static char *count_name(const struct tool *tool, const struct flame_profile *p, 
 	return name.len ? strndup(name.s, name.len) : NULL;
 }
 
+/* Percentages of less than there is would go beyond 100. */
+static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
+		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
+	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
+		sum /= 10;
+	if (tool->svg.total && (double)tool->svg.total < sum && !tool->quiet)
+		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
+			     (long long)tool->svg.total, sum);
+}
+
 static int render(struct tool *tool, const struct flame_profile *p, flame_type type)
 {
 	struct flame_svg_options svg = tool->svg;
@@ -35,6 +49,7 @@ static int render(struct tool *tool, const struct flame_profile *p, flame_type t
 		svg.before = 0;
 	if (!svg.countname && !svg.before)
 		svg.countname = countname = count_name(tool, p, type);
+	check_total(tool, p, svg.type);
 	status = tool_open_output(tool, &out);
 	if (!status) {
 		int err = flame_svg_write(p, &svg, out.file);
