@@ -19,6 +19,7 @@
 #include "../core/converter.h"
 #include "../core/feeder.h"
 #include "../core/folded.h"
+#include "../core/merge.h"
 #include "../core/number.h"
 #include "../core/scan.h"
 
@@ -332,19 +333,13 @@ struct columns {
 	struct flame_profile *from, *to;
 	flame_stack *map;
 	flame_type before, after;
-	uint32_t *frames;
 };
 
 static int add_column(struct columns *c, flame_stack stack, flame_type type, int64_t value, uint32_t scale, uint64_t nr)
 {
-	struct flame_sample s = { .stack = stack, .type = type, .value = value, .nr_samples = nr };
+	const struct flame_sample s = { .stack = stack, .type = type, .value = value, .nr_samples = nr };
 
-	flame_type_rescale(c->to, type, scale);
-	for (; scale < flame_type_get(c->to, type)->scale; scale++) {
-		if (__builtin_mul_overflow(s.value, 10, &s.value))
-			return FLAME_EOVERFLOW;
-	}
-	return flame_sample_add(c->to, &s);
+	return flame_sample_add_scaled(c->to, &s, scale);
 }
 
 static int split_sample(struct columns *c, const struct flame_sample *s)
@@ -369,33 +364,22 @@ static int split_sample(struct columns *c, const struct flame_sample *s)
 	return err ? err : add_column(c, stack, c->after, s->value, scale, s->nr_samples);
 }
 
-static flame_frame copy_frame(struct columns *c, flame_frame row)
-{
-	struct flame_frame_info info = *flame_frame_get(c->from, row);
-	struct flame_span name = flame_string_get(c->from, info.name);
-
-	info.name = flame_intern(c->to, name.s, name.len);
-	return flame_frame_row(c->to, &info);
-}
-
 /*
  * Until the last line was seen, a second number was part of the last frame's name: only where every
  * line has one is it a column.
  */
 static int split_columns(struct columns *c)
 {
-	uint32_t nr = flame_nr_stacks(c->from);
+	flame_frame *frames;
 	int err = 0;
 
 	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "");
 	c->after = make_type(c->to, FLAME_TYPE_AFTER, "");
-	c->map = malloc(nr * sizeof(*c->map));
+	frames = flame_frames_copy(c->to, c->from);
+	c->map = frames ? flame_stacks_copy(c->to, c->from, frames) : NULL;
+	free(frames);
 	if (!c->map)
 		return FLAME_ENOMEM;
-	c->map[0] = 0;
-	for (uint32_t i = 1; i < nr; i++)
-		c->map[i] = flame_stack_push(c->to, c->map[flame_stack_caller(c->from, i)],
-					     copy_frame(c, flame_stack_frame(c->from, i)));
 	for (uint32_t i = 0; !err && i < flame_nr_samples(c->from); i++)
 		err = split_sample(c, flame_sample_get(c->from, i));
 	free(c->map);

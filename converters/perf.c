@@ -53,7 +53,6 @@ struct pending {
 struct state {
 	/* Set by prepare(). */
 	bool headerless;	/* no line but frames: perf script -F ip,sym */
-	bool has_start;
 	int64_t start;		/* time of the first sample, ns */
 
 	/* The sample at hand. */
@@ -997,7 +996,6 @@ static int prepare(struct flame_reader *rd, struct flame_span head)
 	struct survey sv = survey(head);
 
 	st->headerless = !sv.nr_headers && !sv.nr_weak;
-	st->has_start = sv.has_start;
 	st->start = sv.start;
 	return 0;
 }

@@ -7,19 +7,6 @@
 #include "folded.h"
 #include "merge.h"
 
-static int add_value(struct flame_profile *p, flame_stack stack, flame_type type, const struct flame_sample *from,
-		     uint32_t scale)
-{
-	struct flame_sample s = { stack, 0, type, from->value, from->nr_samples };
-
-	flame_type_rescale(p, type, scale);
-	for (; scale < flame_type_get(p, type)->scale; scale++) {
-		if (__builtin_mul_overflow(s.value, 10, &s.value))
-			return FLAME_EOVERFLOW;
-	}
-	return flame_sample_add(p, &s);
-}
-
 static int add_side(struct flame_profile *p, const char *name, const struct flame_profile *from, flame_type from_type)
 {
 	struct flame_type_info info = *flame_type_get(from, from_type);
@@ -35,7 +22,8 @@ static int add_side(struct flame_profile *p, const char *name, const struct flam
 		const struct flame_sample *s = flame_sample_get(from, i);
 
 		if (s->type == from_type)
-			err = add_value(p, map[s->stack], type, s, info.scale);
+			err = flame_sample_add_scaled(p, &(struct flame_sample){ map[s->stack], 0, type, s->value,
+										 s->nr_samples }, info.scale);
 	}
 	free(frames);
 	free(map);

@@ -51,21 +51,9 @@ struct flame_feeder {
 
 static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_number count)
 {
-	struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
-	uint32_t scale = flame_type_get(f->p, f->type)->scale;
-	int err;
+	const struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
 
-	if (count.scale > scale) {
-		err = flame_type_rescale(f->p, f->type, count.scale);
-		if (err)
-			return err;
-		scale = count.scale;
-	}
-	for (uint32_t i = count.scale; i < scale; i++) {
-		if (__builtin_mul_overflow(s.value, 10, &s.value))
-			return FLAME_EOVERFLOW;
-	}
-	return flame_sample_add(f->p, &s);
+	return flame_sample_add_scaled(f->p, &s, count.scale);
 }
 
 /* Paths that share little with their neighbours wait for memory together. */

@@ -235,6 +235,10 @@ int flame_type_join(struct flame_profile *p, flame_type into, flame_type from);
  * Return: 0, FLAME_EOVERFLOW where a sum would not fit, or the profile's earlier failure.
  */
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample);
+/*
+ * The same for a value at @scale: the type's scale is raised to it, or the value to the type's.
+ */
+int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale);
 uint32_t flame_nr_samples(const struct flame_profile *p);	/* rows, 0 .. nr - 1 */
 const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row);
 /* Return: true where some sample has just this @stack. */

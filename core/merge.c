@@ -121,15 +121,6 @@ flame_type flame_type_copy(struct flame_profile *p, const struct flame_profile *
 	return type;
 }
 
-static int scale_value(int64_t *value, uint32_t digits)
-{
-	while (digits--) {
-		if (__builtin_mul_overflow(*value, 10, value))
-			return FLAME_EOVERFLOW;
-	}
-	return 0;
-}
-
 int flame_samples_copy(struct flame_profile *p, const struct flame_profile *from, const uint32_t *stacks)
 {
 	uint32_t nr_types = flame_nr_types(from);
@@ -147,9 +138,7 @@ int flame_samples_copy(struct flame_profile *p, const struct flame_profile *from
 		s.stack = stacks[s.stack];
 		s.task = copy_task(p, from, s.task);
 		s.type = types[s.type];
-		err = scale_value(&s.value, flame_type_get(p, s.type)->scale - scale);
-		if (!err)
-			err = flame_sample_add(p, &s);
+		err = flame_sample_add_scaled(p, &s, scale);
 	}
 	free(types);
 	return err;

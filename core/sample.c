@@ -154,6 +154,18 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 	return 0;
 }
 
+int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)
+{
+	struct flame_sample s = *sample;
+	int err = flame_type_rescale(p, s.type, scale);
+
+	if (err)
+		return err;
+	if (!scale_up(&s.value, flame_type_get(p, s.type)->scale - scale))
+		return FLAME_EOVERFLOW;
+	return flame_sample_add(p, &s);
+}
+
 /* Put all samples in again, so that those that have become equal are summed. */
 static void sum_again(struct flame_profile *p)
 {
