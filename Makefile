@@ -51,7 +51,7 @@ HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/progress.o
 PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/browser/run tests/bench/run tests/fuzz/build tests/record/*.sh)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7

@@ -448,6 +448,15 @@ static int probe(struct flame_span head)
 	return bad || !has_separator ? FLAME_SCORE_SHAPE : FLAME_SCORE_RECORD;
 }
 
+static int write(const struct flame_profile *p, const struct flame_write_options *options, FILE *out)
+{
+	struct flame_folded_options folded = {
+		.type = options->type, .before = options->before, .kinds = options->kinds, .header = options->header,
+	};
+
+	return flame_folded_write(p, &folded, out);
+}
+
 const struct flame_converter flame_folded_converter = {
 	.name = "folded",
 	.summary = "folded (collapsed) stacks, a line each: root;caller;leaf 12",
@@ -461,4 +470,5 @@ const struct flame_converter flame_folded_converter = {
 	.release = release,
 	.join = join,
 	.finish = finish,
+	.write = write,
 };

@@ -46,6 +46,11 @@ const struct flame_converter *flame_converter_find(const char *name)
 	return NULL;
 }
 
+static int probe(const struct flame_converter *c, struct flame_span head)
+{
+	return c->probe ? c->probe(head) : FLAME_SCORE_NOT;
+}
+
 /* Return: the converter with the highest score but @except; NULL where none or two equal ones answer. */
 static const struct flame_converter *recognise(struct flame_span head, const struct flame_converter *except,
 					       const struct flame_converter **tie)
@@ -55,7 +60,7 @@ static const struct flame_converter *recognise(struct flame_span head, const str
 
 	*tie = NULL;
 	for (size_t i = 0; flame_converters[i]; i++) {
-		int score = flame_converters[i] == except ? FLAME_SCORE_NOT : flame_converters[i]->probe(head);
+		int score = flame_converters[i] == except ? FLAME_SCORE_NOT : probe(flame_converters[i], head);
 
 		if (score && score == best_score)
 			*tie = flame_converters[i];
@@ -101,6 +106,10 @@ static int choose_converter(struct job *job)
 	const char *from = job->rd.options->from;
 
 	job->rd.converter = from ? flame_converter_find(from) : recognise(job->head, NULL, &tie);
+	if (job->rd.converter && !job->rd.converter->read) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "%s can be written, not read", from);
+		return FLAME_EARG;
+	}
 	if (from && !job->rd.converter) {
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "unknown format '%s'; --list-formats tells which there are", from);
 		return FLAME_EARG;
@@ -308,7 +317,7 @@ static int no_samples(struct job *job)
 	if (other && !tie)
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; this looks like %s (%s): use --from %s",
 			       job->rd.converter->name, other->name, other->summary, other->name);
-	else if (job->rd.options->from && job->rd.converter->probe(job->head) == FLAME_SCORE_NOT)
+	else if (job->rd.options->from && probe(job->rd.converter, job->head) == FLAME_SCORE_NOT)
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; it looks like %s", job->rd.converter->name,
 			       flame_look(job->head));
 	else

@@ -21,9 +21,20 @@ enum flame_score {
 /* What the user asked for; zero initialised it is the default. Strings belong to the caller. */
 struct flame_read_options {
 	const char *from;		/* format's name; NULL: recognised by content */
-	const char *event;		/* value type to use; NULL: the first */
+	const char *event;		/* value type to use; NULL: the first that has samples */
+	const char *profile;		/* number (from 1) or name, in files that hold several; NULL: as the format says */
 	const char *const *skip_after;	/* ended by NULL; a frame of this name becomes the root */
+	const char *const *labels;	/* ended by NULL; the value of each becomes a root frame */
+	const char *state;		/* only samples of threads in this state; NULL: all */
 	enum flame_root root;
+	bool threads;			/* the thread's name is the root frame */
+	bool lines;			/* line numbers behind names, name:12 */
+	bool bci;			/* bytecode index behind names, name@12 */
+	bool simple_names;		/* classes without their package */
+	bool dot;			/* a dot between class and method */
+	bool normalize_names;		/* numbers of generated classes go */
+	bool no_idle;			/* leave out samples that say that nothing ran */
+	bool leak;			/* of allocations only those that were not freed */
 	uint32_t kinds;			/* kinds that matter for the output (flame_profile_options.kinds) */
 	bool keep_task;
 	bool ordered;
@@ -90,7 +101,20 @@ int flame_fail(struct flame_reader *rd, int err, const char *format, ...) __attr
 int flame_skip(struct flame_reader *rd, const char *reason);
 void flame_note(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* An option of one format's own, for help and for the check that documents agree. */
+/* What a writer writes; the strings belong to the caller. */
+struct flame_write_options {
+	flame_type type;		/* value to write */
+	flame_type before;		/* not 0: a differential, and this its first value */
+	uint32_t kinds;			/* kinds that are written as annotations, where the format knows these */
+	bool header;			/* folded: "# event: …" and "# unit: …" first */
+	bool all_types;			/* formats that hold several values a sample: write all, @type first */
+	const char *name;		/* of the input, for formats that hold a name */
+};
+
+/*
+ * Most of a converter is optional: a format is read, written, or both.
+ * Types should be made in the order of preference: the first that has samples is what is used by default.
+ */
 struct flame_converter {
 	const char *name;
 	const char *summary;
@@ -112,6 +136,11 @@ struct flame_converter {
 	size_t (*split)(struct flame_reader *rd, struct flame_span text);
 	/* Optional: once after all slices have been merged; may replace *@profile. */
 	int (*finish)(struct flame_reader *rd, struct flame_profile **profile);
+	/*
+	 * Optional: write a profile in this format.
+	 * Return: 0, FLAME_EIO where @out has an error, FLAME_EARG for what the format cannot hold, FLAME_ENOMEM.
+	 */
+	int (*write)(const struct flame_profile *p, const struct flame_write_options *options, FILE *out);
 	/* Optional: fold slice state @from into @rd's before finish(). */
 	void (*join)(struct flame_reader *rd, const void *from);
 };
@@ -130,7 +159,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 	       struct flame_diag *diag);
 
 /*
- * Choose the value type to use: the one that @event names, or else the first; notes the others.
+ * Choose the value type to use: the one that @event names, or else the first with samples; notes the others.
  * "cycles" also names "cycles:u", "cpu_core/cycles/"; "sched_switch" also "sched:sched_switch".
  * Return: its row, or 0 after an error in @diag that lists the types.
  */

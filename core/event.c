@@ -62,7 +62,7 @@ static char *list_types(const struct flame_profile *p, flame_type except)
 	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
 		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
 
-		if (i == except)
+		if (i == except || !count_samples(p, i))
 			continue;
 		fprintf(f, "%s%.*s (%llu sample%s)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
 			name.len ? name.s : "unnamed", (unsigned long long)count_samples(p, i), count_samples(p, i) == 1 ? "" : "s");
@@ -72,15 +72,25 @@ static char *list_types(const struct flame_profile *p, flame_type except)
 	return text;
 }
 
+/* Return: the first type that has samples; the first of all where none has. */
+static flame_type first_type(const struct flame_profile *p)
+{
+	for (flame_type i = 1; i < flame_nr_types(p); i++) {
+		if (count_samples(p, i))
+			return i;
+	}
+	return 1;
+}
+
 flame_type flame_choose_type(const struct flame_profile *p, const char *event, struct flame_diag *diag)
 {
-	flame_type type = event ? find_type(p, event) : 1;
+	flame_type type = event ? find_type(p, event) : first_type(p);
 	char *others = list_types(p, type);
 	struct flame_span name;
 
 	if (!type) {
 		flame_diag_add(diag, FLAME_ERROR, "no event '%s' in the input; it has %s", event, others ? others : "others");
-	} else if (!event && flame_nr_types(p) > 2) {
+	} else if (!event && others && *others) {
 		name = flame_string_get(p, flame_type_get(p, type)->name);
 		flame_diag_add(diag, FLAME_NOTE, "using %.*s only; not added to it: %s. --event NAME chooses",
 			       name.len ? (int)name.len : 15, name.len ? name.s : "what has no name", others ? others : "others");

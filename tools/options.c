@@ -88,6 +88,15 @@ static const char *set_skip_after(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_label(struct tool *tool, const char *value)
+{
+	if (tool->nr_labels == MAX_LABELS)
+		return "is given more than 16 times (MAX_LABELS)";
+	tool->labels[tool->nr_labels++] = value;
+	tool->read.labels = tool->labels;
+	return NULL;
+}
+
 static const char *set_time(struct tool *tool, const char *value)
 {
 	char *end;
@@ -193,7 +202,7 @@ static const char *set_delta(struct tool *tool, const char *value)
 	return NULL;
 }
 
-static const char *set_to(struct tool *tool, const char *value)
+static const char *set_diff_to(struct tool *tool, const char *value)
 {
 	bool svg = !strcmp(value, "svg");
 
@@ -203,6 +212,17 @@ static const char *set_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_to(struct tool *tool, const char *value)
+{
+	const struct flame_converter *c = flame_converter_find(value);
+
+	if (tool->program == PROGRAM_CONV) {
+		tool->writer = c;
+		return c && c->write ? NULL : "wants a format that can be written; --list-formats tells which";
+	}
+	return set_diff_to(tool, value);
+}
+
 static const struct option options[] = {
 	{ "help", 'h', CUSTOM, ALL, NULL, "print this and exit", 0, NULL },
 	{ "version", 'V', CUSTOM, ALL, NULL, "print the version and exit", 0, NULL },
@@ -210,12 +230,18 @@ static const struct option options[] = {
 	{ "from", 0, TEXT, ALL, "FORMAT", "input format (default: recognised by content)", FIELD(read.from), NULL },
 	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
+	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, ALL, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
 	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
 	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
 	{ "pid", 0, CUSTOM, ALL, NULL, "root frame comm-pid", 0, set_pid },
 	{ "tid", 0, CUSTOM, ALL, NULL, "root frame comm-pid/tid", 0, set_tid },
 	{ "no-comm", 0, CUSTOM, ALL, NULL, "no root frame for the command", 0, set_no_comm },
+	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
+	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
+	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state", FIELD(read.state), NULL },
+	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
+	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
 	{ "kernel", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark kernel frames with _[k]", 0, set_kernel },
 	{ "jit", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
 	{ "inline", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark inlined frames with _[i]", 0, set_inline },
@@ -223,6 +249,11 @@ static const struct option options[] = {
 	{ "addrs", 0, FLAG, ALL, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
 	{ "offsets", 0, FLAG, ALL, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
 	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
+	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
+	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
+	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
+	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
 	{ "raw-names", 0, FLAG, ALL, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
 	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
 	{ "skip-after", 0, CUSTOM, ALL, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
@@ -233,6 +264,7 @@ static const struct option options[] = {
 	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\" and \"# unit:\" lines", FIELD(header), NULL },
+	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
 	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
@@ -294,8 +326,11 @@ static void print_help(const struct tool *tool)
 
 static void list_formats(void)
 {
-	for (size_t i = 0; flame_converters[i]; i++)
-		printf("%-12s %s\n", flame_converters[i]->name, flame_converters[i]->summary);
+	for (size_t i = 0; flame_converters[i]; i++) {
+		const struct flame_converter *c = flame_converters[i];
+
+		printf("%-12s %s%s\n", c->name, c->summary, c->read ? c->write ? " (read and written)" : "" : " (written)");
+	}
 }
 
 /*

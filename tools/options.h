@@ -14,6 +14,7 @@ enum program {
 };
 
 #define MAX_SKIP_AFTER 32
+#define MAX_LABELS 16
 #define MAX_INPUTS 2
 
 struct tool {
@@ -27,8 +28,11 @@ struct tool {
 	struct flame_svg_options svg;
 	const char *skip_after[MAX_SKIP_AFTER + 1];
 	size_t nr_skip_after;
+	const char *labels[MAX_LABELS + 1];
+	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* output format */
+	const char *to;			/* fgdiff's output format */
+	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;

@@ -36,6 +36,7 @@ uint32_t fuzz_bits(const uint8_t **data, size_t *size, size_t nr)
 static void set_options(struct flame_read_options *o, uint32_t bits)
 {
 	static const char *const skip_after[] = { "main", "a", NULL };
+	static const char *const labels[] = { "thread", "a", NULL };
 
 	o->addrs = bits & 1;
 	o->offsets = bits & 2;
@@ -51,6 +52,16 @@ static void set_options(struct flame_read_options *o, uint32_t bits)
 	o->columns = (bits >> 12 & 3) % 3;
 	o->skip_after = bits & 1 << 14 ? skip_after : NULL;
 	o->time_to = bits & 1 << 15 ? 1.5 : 0;
+	o->threads = bits & 1 << 24;
+	o->lines = bits & 1 << 25;
+	o->bci = bits & 1 << 26;
+	o->simple_names = bits & 1 << 27;
+	o->dot = bits & 1 << 28;
+	o->normalize_names = bits & 1 << 29;
+	o->labels = bits & 1 << 30 ? labels : NULL;
+	o->no_idle = bits >> 31;
+	o->leak = bits & 1 << 26;
+	o->state = bits >> 30 == 3 ? "RUNNABLE" : NULL;
 }
 
 struct flame_profile *fuzz_read(const char *from, uint32_t bits, const uint8_t *data, size_t size)
@@ -82,6 +93,21 @@ void fuzz_write_folded(const struct flame_profile *p, bool header, uint32_t kind
 		options.before = 0;
 	if (flame_folded_write(p, &options, fuzz_null()))
 		abort();
+}
+
+void fuzz_write_all(const struct flame_profile *p)
+{
+	struct flame_write_options options = { .type = 1, .all_types = true, .name = "fuzz" };
+
+	if (!flame_is_differential(p, &options.before, &options.type))
+		options.before = 0;
+	for (size_t i = 0; flame_converters[i]; i++) {
+		int err = flame_converters[i]->write ? flame_converters[i]->write(p, &options, fuzz_null()) : 0;
+
+		/* A format may not hold all that a profile can. */
+		if (err && err != FLAME_EARG)
+			abort();
+	}
 }
 
 void fuzz_transform(struct flame_profile **p, uint32_t bits)

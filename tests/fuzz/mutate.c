@@ -28,7 +28,7 @@ static void draw(const struct flame_profile *p)
 static void run_as(const char *from, const uint8_t *data, size_t size)
 {
 	/* Options differ from run to run, so that all of them meet all kinds of damage. */
-	uint32_t bits = (uint32_t)(nr_runs * 2654435761u) & 0xffff & ~64u;
+	uint32_t bits = (uint32_t)(nr_runs * 2654435761u) & 0xff00ffff & ~64u;
 	struct flame_profile *p = fuzz_read(from, bits, data, size);
 
 	nr_runs++;
