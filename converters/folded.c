@@ -6,7 +6,7 @@
  *
  * Written by FlameGraph's and inferno's stackcollapse tools, async-profiler, bcc -f, py-spy, austin
  * and fgconv. No specification; Documentation/formats/folded.md has the grammar. Not read: what
- * stands in '#' lines, but for fgconv's own "# event: NAME" and "# unit: UNIT".
+ * stands in '#' lines, but for fgconv's own "# event: NAME", "# unit: UNIT" and "# kind: KIND".
  *
  * What a path shares with the line before, or with any earlier line by whole blocks of bytes, is on
  * the stack already. The rest is looked up by the bytes of each frame. Some lines are kept waiting while memory
@@ -24,6 +24,7 @@
 #include "../core/number.h"
 #include "../core/prefix.h"
 #include "../core/scan.h"
+#include "../core/units.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
 
@@ -53,7 +54,7 @@ struct state {
 	struct flame_feeder *feeder;
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
-	char event[64], unit[64];	/* from our header; "" where it had none */
+	char event[64], unit[64], kind[16];	/* from our header; "" where it had none */
 };
 
 /* The annotation at the end of @name says its kind; it is cut off. */
@@ -307,15 +308,17 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 
 static void read_comment(struct state *st, struct flame_span line)
 {
-	if (!set_header(st->event, sizeof(st->event), line, "# event: "))
-		set_header(st->unit, sizeof(st->unit), line, "# unit: ");
+	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
+	    !set_header(st->unit, sizeof(st->unit), line, "# unit: "))
+		set_header(st->kind, sizeof(st->kind), line, "# kind: ");
 }
 
-static flame_type make_type(struct flame_profile *p, const char *name, const char *unit)
+static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, const char *kind)
 {
 	struct flame_type_info info = {
 		.name = flame_intern(p, name, strlen(name)),
 		.unit = flame_intern(p, unit, strlen(unit)),
+		.kind = flame_value_kind_find((struct flame_span){ kind, strlen(kind) }),
 	};
 
 	return flame_type_row(p, &info);
@@ -368,7 +371,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	flame_type type = make_type(rd->profile, st->event, st->unit);
+	flame_type type = make_type(rd->profile, st->event, st->unit, st->kind);
 	struct flame_span line;
 	int err = 0, fed;
 
@@ -479,8 +482,8 @@ static int split_columns(struct columns *c)
 	flame_frame *frames;
 	int err = 0;
 
-	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "");
-	c->after = make_type(c->to, FLAME_TYPE_AFTER, "");
+	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "", "");
+	c->after = make_type(c->to, FLAME_TYPE_AFTER, "", "");
 	frames = flame_frames_copy(c->to, c->from);
 	c->map = frames ? flame_stacks_copy(c->to, c->from, frames) : NULL;
 	free(frames);
