@@ -17,6 +17,7 @@
 struct item {
 	size_t start, nr;	/* in the batch's frames */
 	size_t same;
+	flame_type type;
 	struct flame_number count;
 };
 
@@ -49,11 +50,11 @@ struct flame_feeder {
 
 /* Taking batches. */
 
-static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_number count)
+static int add_sample(struct flame_feeder *f, flame_stack stack, const struct item *item)
 {
-	const struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
+	const struct flame_sample s = { .stack = stack, .type = item->type, .value = item->count.value };
 
-	return flame_sample_add_scaled(f->p, &s, count.scale);
+	return flame_sample_add_scaled(f->p, &s, item->count.scale);
 }
 
 /* Paths that share little with their neighbours wait for memory together. */
@@ -114,7 +115,7 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 		i += nr;
 	}
 	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_sample(f, b->stacks[b->items[i].start + b->items[i].nr - 1], b->items[i].count);
+		err = add_sample(f, b->stacks[b->items[i].start + b->items[i].nr - 1], &b->items[i]);
 	return err ? err : keep_last(f, b);
 }
 
@@ -190,11 +191,16 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_fr
 	return b->frames + b->nr_frames;
 }
 
+void flame_feeder_type(struct flame_feeder *f, flame_type type)
+{
+	f->type = type;
+}
+
 int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count)
 {
 	struct batch *b = &f->batches[f->nr_filled % NR_BATCHES];
 
-	b->items[b->nr_items++] = (struct item){ b->nr_frames, nr, same, count };
+	b->items[b->nr_items++] = (struct item){ b->nr_frames, nr, same, f->type, count };
 	f->last_batch = b;
 	f->last_start = b->nr_frames;
 	b->nr_frames += nr;

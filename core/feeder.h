@@ -5,7 +5,8 @@
  * Paths of frames on their way into a profile. With two threads one reads text and finds frames,
  * the other finds stacks and adds samples: the tables that they touch are different ones.
  *
- * Until flame_feeder_free() only strings and frames may be added to the profile by others.
+ * Until flame_feeder_free() only strings and frames may be added to the profile by others; without a
+ * thread of its own, anything.
  */
 #include "flame.h"
 #include "number.h"
@@ -14,6 +15,9 @@ struct flame_feeder;
 
 /* Return: a feeder of samples of @type into @p, with a thread of its own if @threaded; NULL without memory. */
 struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, bool threaded);
+
+/* Paths that end from now on are samples of @type. */
+void flame_feeder_type(struct flame_feeder *f, flame_type type);
 
 /*
  * Begin a path of at most @nr frames. *@last are the frames of the path before (NULL for none).
