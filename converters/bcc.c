@@ -201,6 +201,9 @@ static int add_task(struct flame_reader *rd, struct flame_span comm, int32_t pid
 	struct flame_span name = unwrap(bpf_trim(comm));
 	flame_stack root;
 
+	/* As an empty frame of folded text; the waker's name is not always known. */
+	if (!name.len)
+		name = (struct flame_span){ "[unknown]", 9 };
 	task.comm = flame_intern(rd->profile, name.s, name.len);
 	root = flame_task_root(rd->profile, &task);
 	if (!root)
@@ -273,29 +276,56 @@ static int drop_record(struct flame_reader *rd)
 	return flame_skip(rd, "a stack without a value");
 }
 
+/* The same at the end of the input: it is cut off. */
+static int end_record(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (!st->nr_items || rd->input->limit != UINT64_MAX)
+		return drop_record(rd);
+	st->nr_items = 0;
+	if (rd->input->error)
+		return flame_skip(rd, "the stack that the end of the input cuts off");
+	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a stack: it is cut off; what came before is used");
+	rd->diag->damaged = true;
+	return 0;
+}
+
 /* Lines. */
 
-/* "-                comm (1234)", "--               --", "target:          comm 1234". Return: false where it is none of them. */
+/* "waker:           comm 1234": only offwaketime adds the id; there the waker is first, and a marker follows. */
+static bool has_id(const struct state *st, bool waker)
+{
+	if (waker)
+		return !st->nr_items;
+	for (size_t i = 0; i < st->nr_items; i++) {
+		if (st->items[i].kind == ITEM_WAKER)
+			return true;
+	}
+	return false;
+}
+
+/* "-                comm (1234)", "--               --", "target:          comm". Return: false where it is none of them. */
 static bool read_column(struct flame_reader *rd, struct flame_span s, int *err)
 {
-	static const struct { const char *word; char open, close; } words[] = {
-		{ "- ", '(', ')' }, { "waker: ", ' ', '\0' }, { "target: ", ' ', '\0' },
-	};
+	static const char *const words[] = { "- ", "waker:", "target:" };
 	struct flame_span rest;
-	int32_t pid;
+	int32_t pid = -1;
 
 	if (bpf_starts(s, "-- ") && ends(s, " --")) {
 		*err = add_marker(rd, ITEM_WAKER);
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-		size_t n = strlen(words[i].word);
+		size_t n = strlen(words[i]);
 
-		if (!bpf_starts(s, words[i].word))
+		if (!bpf_starts(s, words[i]) || (s.len > n && i && s.s[n] != ' '))
 			continue;
-		rest = bpf_trim((struct flame_span){ s.s + n, s.len - n });
-		/* Of wakeuptime no pid is printed; a comm that is a number stays. */
-		pid = cut_id(&rest, words[i].open, words[i].close);
+		rest = (struct flame_span){ s.s + n, s.len - n };
+		if (!i)
+			pid = cut_id(&rest, '(', ')');
+		else if (has_id(rd->state, i == 1))
+			pid = cut_id(&rest, ' ', '\0');
 		*err = add_task(rd, rest, pid);
 		return true;
 	}
@@ -365,20 +395,19 @@ static int read_folded(struct flame_reader *rd, struct flame_span line)
 	    FLAME_NUMBER_OK)
 		return flame_skip(rd, "no count at the end of the line");
 	path = unwrap(bpf_trim((struct flame_span){ line.s, (size_t)(blank - line.s) }));
-	while (!err && path.len) {
+	for (bool more = path.len; !err && more;) {
 		const char *semicolon = memrchr(path.s, ';', path.len);
 		size_t start = semicolon ? (size_t)(semicolon + 1 - path.s) : 0;
 
 		frame = (struct flame_span){ path.s + start, path.len - start };
 		path.len = semicolon ? start - 1 : 0;
+		more = semicolon != NULL;
 		if (equals(frame, "-"))
 			err = add_marker(rd, ITEM_DELIMITER);
 		else if (equals(frame, "--"))
 			err = add_marker(rd, ITEM_WAKER);
-		else if (path.len)
-			err = add_frame(rd, frame);
 		else
-			err = add_task(rd, frame, -1);
+			err = add_frame(rd, frame.len ? frame : (struct flame_span){ "[unknown]", 9 });
 	}
 	return err ? err : add_record(rd, value);
 }
@@ -392,7 +421,7 @@ static int read(struct flame_reader *rd)
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err)
-		err = drop_record(rd);
+		err = end_record(rd);
 	ended = bpf_text_end(&st->text, rd);
 	return err ? err : ended;
 }

@@ -118,8 +118,24 @@ static const struct { const char *start; int side; } sides[] = {
 
 static const char *const user_names[] = { "main", "_start", "clone", "clone3", "__read", "__write", "nanosleep", "usleep" };
 
+/* Addresses and build ids that stand for a name. */
+static int digits_side(struct flame_span name)
+{
+	size_t n = 0;
+
+	while (n < name.len && is_hex(name.s[n]))
+		n++;
+	if (n < 9 || (n < name.len && name.s[n] != ' '))
+		return 0;
+	return n == ADDRESS_MAX && name.s[0] >= '8' ? BPF_KERNEL : BPF_USER;
+}
+
 int bpf_name_side(struct flame_span name)
 {
+	int side = digits_side(name);
+
+	if (side)
+		return side;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
 		if (bpf_starts(name, sides[i].start))
 			return sides[i].side;

@@ -454,6 +454,21 @@ static int drop_key(struct flame_reader *rd)
 	return flame_skip(rd, "a key without a value");
 }
 
+/* The same at the end of the input: it is cut off. */
+static int end_key(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (rd->input->limit != UINT64_MAX)
+		return drop_key(rd);
+	reset_key(st);
+	if (rd->input->error)
+		return flame_skip(rd, "the key that the end of the input cuts off");
+	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a map's key: it is cut off; what came before is used");
+	rd->diag->damaged = true;
+	return 0;
+}
+
 static int close_hist(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
@@ -549,15 +564,25 @@ static int read_lines(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_hist(rd);
-	return err ? err : drop_key(rd);
+	return err || !st->open ? err : end_key(rd);
 }
 
 /* JSON. */
 
 struct document {
 	char type[16];
-	bool is_stats;
 };
+
+static bool is_type(const struct document *doc, const char *type)
+{
+	return !strcmp(doc->type, type);
+}
+
+/* Numbers of a document of type stats are of avg(). */
+static enum form number_form(const struct document *doc)
+{
+	return is_type(doc, "stats") ? FORM_AVERAGE : FORM_PLAIN;
+}
 
 static int add_json_number(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
 {
@@ -565,7 +590,7 @@ static int add_json_number(struct flame_reader *rd, struct flame_json *json, con
 
 	if (!flame_json_int(json, &value))
 		return too_big(rd);
-	return add_value(rd, doc->is_stats ? FORM_AVERAGE : FORM_PLAIN, value);
+	return add_value(rd, number_form(doc), value);
 }
 
 /* A number that a double does not hold is written as a string. */
@@ -575,7 +600,7 @@ static int add_json_string(struct flame_reader *rd, struct flame_json *json, con
 
 	switch (bpf_integer(json->text, &value)) {
 	case FLAME_NUMBER_OK:
-		return add_value(rd, doc->is_stats ? FORM_AVERAGE : FORM_PLAIN, value);
+		return add_value(rd, number_form(doc), value);
 	case FLAME_NUMBER_TOO_BIG:
 		return too_big(rd);
 	default:
@@ -690,11 +715,6 @@ static void read_json_lost(struct flame_reader *rd, struct flame_json *json)
 		flame_json_skip_rest(json, token);
 }
 
-static bool is_type(const struct document *doc, const char *type)
-{
-	return !strcmp(doc->type, type);
-}
-
 /* A member of a document. */
 static int read_json_member(struct flame_reader *rd, struct flame_json *json, struct document *doc)
 {
@@ -704,8 +724,10 @@ static int read_json_member(struct flame_reader *rd, struct flame_json *json, st
 
 	if (flame_json_is(json, "type")) {
 		token = flame_json_next(json);
-		if (token != FLAME_JSON_STRING)
-			return flame_json_skip_rest(json, token) ? 0 : 0;
+		if (token != FLAME_JSON_STRING) {
+			flame_json_skip_rest(json, token);
+			return 0;
+		}
 		n = json->text.len < sizeof(doc->type) ? json->text.len : 0;
 		memcpy(doc->type, json->text.s, n);
 		doc->type[n] = '\0';
@@ -750,6 +772,7 @@ static int read_documents(struct flame_reader *rd, struct flame_json *json)
 static int read_json(struct flame_reader *rd)
 {
 	struct flame_json *json = malloc(sizeof(*json));
+	const struct state *st = rd->state;
 	int err;
 
 	if (!json)
@@ -758,7 +781,7 @@ static int read_json(struct flame_reader *rd)
 	json->many = true;
 	err = read_documents(rd, json);
 	if (!err && json->error)
-		err = flame_json_report(json, rd, rd->state && ((struct state *)rd->state)->text.last_nr);
+		err = flame_json_report(json, rd, st->text.last_nr);
 	flame_json_release(json);
 	free(json);
 	return err;
@@ -906,7 +929,8 @@ static int probe(struct flame_span head)
 	if (is_json(head))
 		return FLAME_SCORE_MAGIC - 10;
 	sv = survey(head);
-	if (sv.nr_keys)
+	/* "Attaching 2 probes..." and, of newer versions, "Attached 2 probes"; what the script prints may follow. */
+	if (sv.nr_keys || bpf_starts(head, "Attaching ") || bpf_starts(head, "Attached "))
 		return FLAME_SCORE_MAGIC - 10;
 	return sv.nr_begun ? FLAME_SCORE_RECORD : FLAME_SCORE_NOT;
 }
@@ -1014,14 +1038,14 @@ static void report(struct flame_reader *rd, const struct flame_profile *p)
 	if (repeated)
 		flame_note(rd, "a map is printed more than once: its values are added up, which is right where the script clears it each time (clear(@))");
 	if (flame_lost(p))
-		flame_diag_add(rd->diag, FLAME_WARNING, "bpftrace lost %llu events: what they held is missing",
+		flame_diag_add(rd->diag, FLAME_WARNING, "bpftrace lost %llu events that it was to print; what is counted in maps is not among them",
 			       (unsigned long long)flame_lost(p));
 	if (st->nr_full)
 		flame_diag_add(rd->diag, FLAME_WARNING,
 			       "bpftrace reports failed updates of its maps: keys are missing; raise BPFTRACE_MAP_KEYS_MAX");
 	if (st->nr_flat)
-		flame_note(rd, "left out: %llu values of maps that have no stack (--event NAME takes such a map)",
-			   (unsigned long long)st->nr_flat);
+		flame_note(rd, "left out: %llu value%s of maps that have no stack (--event NAME takes such a map)",
+			   (unsigned long long)st->nr_flat, st->nr_flat == 1 ? "" : "s");
 }
 
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
