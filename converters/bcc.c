@@ -152,15 +152,19 @@ static int add_frame(struct flame_reader *rd, struct flame_span s)
 {
 	struct state *st = rd->state;
 	struct item item = { .kind = ITEM_FRAME };
-	const char *bytes = s.len && (s.s[s.len - 1] == '\'' || s.s[s.len - 1] == '"') ? memmem(s.s, s.len, " b", 2) : NULL;
+	char last = s.len ? s.s[s.len - 1] : 0;
 
-	/* An address may stand before the name. */
-	if (bytes)
-		s = (struct flame_span){ bytes + 1, (size_t)(s.s + s.len - bytes - 1) };
-	s = unwrap(s);
-	if (bpf_starts(s, "[Missed User Stack]"))
+	if (last == '\'' || last == '"') {
+		const char *bytes = memmem(s.s, s.len, " b", 2);
+
+		/* An address may stand before the name. */
+		if (bytes)
+			s = (struct flame_span){ bytes + 1, (size_t)(s.s + s.len - bytes - 1) };
+		s = unwrap(s);
+	}
+	if (s.len && s.s[0] == '[' && bpf_starts(s, "[Missed User Stack]"))
 		s.len = strlen("[Missed User Stack]");
-	if (s.len > 4 && ends(s, "_[k]")) {
+	if (last == ']' && s.len > 4 && ends(s, "_[k]")) {
 		item.kernel = true;
 		s.len -= 4;
 	}
@@ -332,26 +336,37 @@ static bool read_column(struct flame_reader *rd, struct flame_span s, int *err)
 	return false;
 }
 
-static int read_indented(struct flame_reader *rd, struct flame_span line)
+/* Return: false where it is no number. */
+static bool read_number(struct flame_reader *rd, struct flame_span s, int *err)
 {
-	struct state *st = rd->state;
-	struct flame_span s = bpf_trim(line), comm = s;
-	size_t indent = (size_t)(s.s - line.s);
 	int64_t value;
-	int32_t pid;
-	int err = 0;
 
 	switch (bpf_integer(s, &value)) {
 	case FLAME_NUMBER_OK:
-		return add_record(rd, value);
+		*err = add_record(rd, value);
+		return true;
 	case FLAME_NUMBER_TOO_BIG:
-		return flame_fail(rd, FLAME_EOVERFLOW, "a value does not fit 64 bits");
+		*err = flame_fail(rd, FLAME_EOVERFLOW, "a value does not fit 64 bits");
+		return true;
 	default:
-		break;
+		return false;
 	}
-	if (equals(s, "--") || equals(s, "-"))
+}
+
+/* @s is the line without the @indent blanks before it. */
+static int read_indented(struct flame_reader *rd, struct flame_span s, size_t indent)
+{
+	struct state *st = rd->state;
+	struct flame_span comm = s;
+	int32_t pid;
+	int err = 0;
+
+	/* Most lines are frames: few of their first letters begin something else. */
+	if (s.s[0] >= '0' && s.s[0] <= '9' && read_number(rd, s, &err))
+		return err;
+	if (s.s[0] == '-' && (equals(s, "--") || equals(s, "-")))
 		return add_marker(rd, ITEM_DELIMITER);
-	if (read_column(rd, s, &err))
+	if (memchr("-wt", s.s[0], 3) && read_column(rd, s, &err))
 		return err;
 	/* stackcount: frames stand behind two blanks, "comm [1234]" behind four. */
 	if (indent == 4 && s.s[s.len - 1] == ']' && st->tool && !headers[st->tool - 1].event) {
@@ -366,13 +381,14 @@ static int read_folded(struct flame_reader *rd, struct flame_span line);
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
+	struct flame_span s = bpf_trim(line);
 	struct state *st = rd->state;
 	size_t tool;
 
-	if (!bpf_trim(line).len)
+	if (!s.len)
 		return drop_record(rd);
 	if (line.s[0] == ' ' || line.s[0] == '\t')
-		return st->folded ? 0 : read_indented(rd, line);
+		return st->folded ? 0 : read_indented(rd, s, (size_t)(s.s - line.s));
 	tool = find_header(line);
 	if (tool)
 		set_tool(st, line, tool);
