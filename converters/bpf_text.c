@@ -208,7 +208,7 @@ static void cut_source(struct bpf_frame *f)
 
 static void cut_offset(struct bpf_frame *f)
 {
-	size_t digits = end_digits(f->symbol), at = f->symbol.len;
+	size_t digits = end_digits(f->symbol), at;
 
 	if (digits < f->symbol.len && digits > 1 && f->symbol.s[digits - 1] == '+')
 		at = digits - 1;
