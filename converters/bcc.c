@@ -309,7 +309,7 @@ static bool has_id(const struct state *st, bool waker)
 	return false;
 }
 
-/* "-                comm (1234)", "--               --", "target:          comm". Return: false where it is none of them. */
+/* "-                comm (1234)", "--               --", "target:          comm". Return: false where it is none. */
 static bool read_column(struct flame_reader *rd, struct flame_span s, int *err)
 {
 	static const char *const words[] = { "- ", "waker:", "target:" };
@@ -460,12 +460,12 @@ struct survey {
 static void survey_left(struct survey *sv, struct flame_span line)
 {
 	const char *blank = memrchr(line.s, ' ', line.len);
+	struct flame_span number = { blank ? blank + 1 : line.s, blank ? (size_t)(line.s + line.len - blank - 1) : 0 };
 	int64_t value;
 
 	if (find_header(line)) {
 		sv->nr_headers++;
-	} else if (!blank || blank == line.s ||
-		   bpf_integer((struct flame_span){ blank + 1, (size_t)(line.s + line.len - blank - 1) }, &value) != FLAME_NUMBER_OK) {
+	} else if (!blank || blank == line.s || bpf_integer(number, &value) != FLAME_NUMBER_OK) {
 		sv->nr_other++;
 	} else {
 		sv->nr_folded++;

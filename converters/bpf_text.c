@@ -116,7 +116,9 @@ static const struct { const char *start; int side; } sides[] = {
 	{ "0x", BPF_USER }, { "[unknown]", BPF_USER },
 };
 
-static const char *const user_names[] = { "main", "_start", "clone", "clone3", "__read", "__write", "nanosleep", "usleep" };
+static const char *const user_names[] = {
+	"main", "_start", "clone", "clone3", "__read", "__write", "nanosleep", "usleep",
+};
 
 /* Addresses and build ids that stand for a name. */
 static int digits_side(struct flame_span name)
