@@ -21,6 +21,7 @@
 #include "../core/feeder.h"
 #include "../core/folded.h"
 #include "../core/merge.h"
+#include "../core/missed.h"
 #include "../core/number.h"
 #include "../core/prefix.h"
 #include "../core/scan.h"
@@ -503,7 +504,10 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	struct state *st = rd->state;
 	int columns = rd->options->columns;
 	struct columns c = { .from = *profile };
-	int err;
+	int err = flame_warn_missed(rd, *profile);
+
+	if (err)
+		return err;
 
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");

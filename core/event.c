@@ -17,7 +17,7 @@ static bool names(const char *wanted, struct flame_span name)
 	while (n && (at = memmem(at, name.len - (size_t)(at - name.s), wanted, n))) {
 		const char *end = at + n;
 
-		if ((at == name.s || at[-1] == ':' || at[-1] == '/') &&
+		if ((at == name.s || at[-1] == ':' || at[-1] == '/' || at[-1] == '@') &&
 		    (end == name.s + name.len || *end == ':' || *end == '/' || end[-1] == '/' || end[-1] == ':'))
 			return true;
 		at++;
