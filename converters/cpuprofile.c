@@ -499,6 +499,7 @@ static void release(struct flame_reader *rd)
 	series_release(&st->samples);
 	series_release(&st->deltas);
 	series_release(&st->timestamps);
+	v8_timeline_release(&st->line);
 	v8_tree_release(&st->tree);
 	flame_json_release(&st->json);
 }

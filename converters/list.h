@@ -2,4 +2,5 @@
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
 FORMAT(cpuprofile)
 FORMAT(folded)
+FORMAT(heapprofile)
 FORMAT(perf)

@@ -552,9 +552,9 @@ int v8_tree_stack(struct flame_reader *rd, struct v8_tree *tree, uint32_t row, f
 
 /* Samples in time. */
 
-int v8_add_time(struct flame_reader *rd, flame_stack stack, flame_type type, int64_t ns)
+int v8_add_time(struct flame_reader *rd, flame_stack stack, flame_type type, int64_t ns, uint64_t nr)
 {
-	struct flame_sample s = { .stack = stack, .type = type, .value = ns };
+	struct flame_sample s = { .stack = stack, .type = type, .value = ns, .nr_samples = nr };
 
 	if (ns % 1000)
 		return flame_sample_add_scaled(rd->profile, &s, 3);
@@ -576,9 +576,49 @@ flame_type v8_type(struct flame_reader *rd, const char *name, const char *unit, 
 /* --time counts from the first sample. */
 static bool out_of_time(const struct flame_reader *rd, const struct v8_timeline *line, int64_t at)
 {
-	double t = ((double)at - (double)line->first) / 1e9;
+	double t;
 
+	if (rd->options->time_from <= 0 && rd->options->time_to <= 0)
+		return false;
+	t = ((double)at - (double)line->first) / 1e9;
 	return t < rd->options->time_from || (rd->options->time_to > 0 && t > rd->options->time_to);
+}
+
+static int flush_sum(struct flame_reader *rd, const struct v8_timeline *line, struct v8_sum *sum)
+{
+	struct flame_sample s = {
+		.stack = sum->stack, .type = line->type, .value = (int64_t)sum->nr, .nr_samples = sum->nr,
+	};
+	int64_t ns = sum->ns;
+	uint64_t nr = sum->nr;
+
+	*sum = (struct v8_sum){ 0 };
+	if (!nr)
+		return 0;
+	return line->counts ? flame_sample_add(rd->profile, &s) : v8_add_time(rd, s.stack, line->type, ns, nr);
+}
+
+/*
+ * A file has some samples a microsecond and few stacks: adding them up here first halves the time of all. Where
+ * the order of samples matters each goes on its own.
+ */
+static int add_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
+{
+	struct v8_sum *sum, own = { line->stack, 1, ns };
+	int err = 0;
+
+	if (!line->sums)
+		line->sums = calloc(V8_SUMS, sizeof(*line->sums));
+	if (!line->sums)
+		return FLAME_ENOMEM;
+	if (rd->options->ordered)
+		return flush_sum(rd, line, &own);
+	sum = &line->sums[line->stack % V8_SUMS];
+	if (sum->stack != line->stack)
+		err = flush_sum(rd, line, sum);
+	sum->stack = line->stack;
+	sum->nr++;
+	return __builtin_add_overflow(sum->ns, ns, &sum->ns) ? FLAME_EOVERFLOW : err;
 }
 
 static int end_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t end)
@@ -589,10 +629,13 @@ static int end_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t
 	if (!line->pending)
 		return 0;
 	line->pending = false;
-	if (line->counts)
-		return flame_sample_add(rd->profile, &(struct flame_sample){
-			.stack = line->stack, .type = line->type, .value = 1 });
-	return v8_add_time(rd, line->stack, line->type, end - begin);
+	return add_sample(rd, line, end - begin);
+}
+
+void v8_timeline_release(struct v8_timeline *line)
+{
+	free(line->sums);
+	line->sums = NULL;
 }
 
 /* The stack of a sample of node @row, and what that tells of the next. */
@@ -639,10 +682,15 @@ int v8_timeline_sample(struct flame_reader *rd, struct v8_timeline *line, uint32
 int v8_timeline_end(struct flame_reader *rd, struct v8_timeline *line, int64_t end)
 {
 	int64_t lasted;
+	int err;
 
 	if (end < line->now || __builtin_sub_overflow(end, line->now, &lasted))
 		end = line->now;
-	return end_sample(rd, line, end);
+	err = end_sample(rd, line, end);
+	for (size_t i = 0; !err && line->sums && i < V8_SUMS; i++)
+		err = flush_sum(rd, line, &line->sums[i]);
+	v8_timeline_release(line);
+	return err;
 }
 
 /* Recognition. */

@@ -62,6 +62,14 @@ uint32_t v8_tree_find(const struct v8_tree *tree, uint32_t id);
 /* The stack of node @row. Return: 0 or a failure. */
 int v8_tree_stack(struct flame_reader *rd, struct v8_tree *tree, uint32_t row, flame_stack *stack);
 
+/* Sums of samples on their way to the profile. */
+#define V8_SUMS 1024
+struct v8_sum {
+	flame_stack stack;
+	uint64_t nr;		/* 0: free */
+	int64_t ns;
+};
+
 /* Samples in the order of their time. A sample lasts until the next one. */
 struct v8_timeline {
 	struct v8_tree *tree;		/* borrowed */
@@ -74,15 +82,18 @@ struct v8_timeline {
 	bool pending;			/* a sample waits for its end */
 	flame_stack stack;		/* its stack */
 	flame_stack last;		/* of the last sample of a function, 0 where V8 was idle since */
+	struct v8_sum *sums;		/* V8_SUMS of them, NULL until needed; owned */
 };
 
 /* The next sample, of node @id, @delta ns behind the one before. Return: 0 or a failure. */
 int v8_timeline_sample(struct flame_reader *rd, struct v8_timeline *line, uint32_t id, int64_t delta);
-/* The last sample ends at @end ns, or at its start where that is later. */
+/* The last sample ends at @end ns, or at its start where that is later. No other follows; @line is released. */
 int v8_timeline_end(struct flame_reader *rd, struct v8_timeline *line, int64_t end);
 
-/* Add @ns to @stack, as microseconds. Return: 0 or a failure. */
-int v8_add_time(struct flame_reader *rd, flame_stack stack, flame_type type, int64_t ns);
+void v8_timeline_release(struct v8_timeline *line);
+
+/* Add @nr samples of @ns together to @stack, as microseconds. Return: 0 or a failure. */
+int v8_add_time(struct flame_reader *rd, flame_stack stack, flame_type type, int64_t ns, uint64_t nr);
 /* Return: the type's row. */
 flame_type v8_type(struct flame_reader *rd, const char *name, const char *unit, enum flame_value_kind kind);
 /* The last number, as microseconds. Return: nanoseconds, false where it does not fit. */
