@@ -380,6 +380,7 @@ static int read_deltas(struct flame_reader *rd)
 
 struct member {
 	const char *key;
+	uint8_t len;
 	int (*read)(struct flame_reader *rd);
 };
 
@@ -393,7 +394,7 @@ static int read_object(struct flame_reader *rd, const struct member *members)
 	while (!err && (token = flame_json_next(json)) == FLAME_JSON_KEY) {
 		const struct member *m = members;
 
-		while (m->key && !flame_json_is(json, m->key))
+		while (m->key && !(m->len == json->text.len && bytes_equal(json->text.s, m->key, m->len)))
 			m++;
 		if (m->key)
 			err = m->read(rd);
@@ -435,8 +436,8 @@ static int read_end(struct flame_reader *rd)
 static int read_cpu_profile(struct flame_reader *rd)
 {
 	static const struct member members[] = {
-		{ "nodes", read_nodes }, { "samples", read_samples }, { "timeDeltas", read_deltas },
-		{ "startTime", read_start }, { "endTime", read_end }, { NULL, NULL },
+		{ "nodes", 5, read_nodes }, { "samples", 7, read_samples }, { "timeDeltas", 10, read_deltas },
+		{ "startTime", 9, read_start }, { "endTime", 7, read_end }, { NULL, 0, NULL },
 	};
 
 	return read_inner(rd, members);
@@ -445,8 +446,8 @@ static int read_cpu_profile(struct flame_reader *rd)
 static int read_data(struct flame_reader *rd)
 {
 	static const struct member members[] = {
-		{ "cpuProfile", read_cpu_profile }, { "timeDeltas", read_deltas },
-		{ "startTime", read_start }, { "endTime", read_end }, { NULL, NULL },
+		{ "cpuProfile", 10, read_cpu_profile }, { "timeDeltas", 10, read_deltas },
+		{ "startTime", 9, read_start }, { "endTime", 7, read_end }, { NULL, 0, NULL },
 	};
 
 	return read_inner(rd, members);
@@ -475,7 +476,7 @@ static int read_arg_line(struct flame_reader *rd)
 static int read_args(struct flame_reader *rd)
 {
 	static const struct member members[] = {
-		{ "data", read_data }, { "name", read_arg_name }, { "line", read_arg_line }, { NULL, NULL },
+		{ "data", 4, read_data }, { "name", 4, read_arg_name }, { "line", 4, read_arg_line }, { NULL, 0, NULL },
 	};
 
 	return read_inner(rd, members);
@@ -611,8 +612,8 @@ static int use_record(struct flame_reader *rd)
 static int read_events(struct flame_reader *rd)
 {
 	static const struct member members[] = {
-		{ "name", read_name }, { "ph", read_phase }, { "ts", read_ts }, { "dur", read_dur }, { "pid", read_pid },
-		{ "tid", read_tid }, { "args", read_args }, { "id", read_id }, { NULL, NULL },
+		{ "name", 4, read_name }, { "ph", 2, read_phase }, { "ts", 2, read_ts }, { "dur", 3, read_dur },
+		{ "pid", 3, read_pid }, { "tid", 3, read_tid }, { "args", 4, read_args }, { "id", 2, read_id }, { NULL, 0, NULL },
 	};
 	struct state *st = rd->state;
 	enum flame_json_token token = FLAME_JSON_ARRAY;
