@@ -33,6 +33,7 @@ struct series {
 	struct flame_json own;
 	int64_t chunk[CHUNK];
 	size_t nr_chunk, next_chunk;
+	uint64_t nr_odd;		/* times that are none */
 };
 
 struct state {
@@ -45,6 +46,7 @@ struct state {
 	bool has_start, has_end;
 	int64_t start, end;	/* ns, if they are in microseconds */
 	double start_s, end_s;	/* as written */
+	bool short_times;	/* they ended before the samples */
 	bool has_stamp;
 	int64_t stamp;		/* the timestamp before */
 	const struct flame_json *broken;	/* the series that met an error */
@@ -52,45 +54,33 @@ struct state {
 
 /* Series. */
 
-static int series_number(struct flame_reader *rd, const struct series *s, const struct flame_json *json, int64_t *value)
-{
-	if (!s->times) {
-		*value = v8_id(json);
-		return 0;
-	}
-	*value = 0;
-	return v8_microseconds(json, value) ? 0 : flame_skip(rd, "a time does not fit 64 bits");
-}
 
-/* One number that is not plain. Return: 1, 0 at the array's end, a failure. */
-static int read_odd(struct flame_reader *rd, struct series *s, int64_t *value)
+/*
+ * What is no plain number: an id that no node has, or no time. It is counted, and told when all samples have been seen:
+ * the same, whether it was met on the first or the second reading. Return: 1, 0 at the array's end, a failure.
+ */
+static int read_odd(struct series *s, int64_t *value)
 {
 	enum flame_json_token token = flame_json_next(s->json);
-	int err;
 
 	if (token == FLAME_JSON_ARRAY_END)
 		return 0;
-	if (token == FLAME_JSON_NUMBER) {
-		err = series_number(rd, s, s->json, value);
-		return err ? err : 1;
-	}
 	*value = s->times ? 0 : V8_NO_ID;
-	if (!flame_json_skip_rest(s->json, token))
-		return FLAME_EDAMAGED;
-	err = flame_skip(rd, s->times ? "a sample's time is not a number" : "a sample is not a number");
-	return err ? err : 1;
+	if (token == FLAME_JSON_NUMBER && !s->times)
+		*value = v8_id(s->json);
+	else if (s->times && (token != FLAME_JSON_NUMBER || !v8_microseconds(s->json, value)))
+		s->nr_odd++;
+	return flame_json_skip_rest(s->json, token) ? 1 : FLAME_EDAMAGED;
 }
 
-static int scale_times(struct flame_reader *rd, struct series *s)
+static void scale_times(struct series *s)
 {
 	for (size_t i = 0; i < s->nr_chunk; i++) {
 		if (__builtin_mul_overflow(s->chunk[i], 1000, &s->chunk[i])) {
 			s->chunk[i] = 0;
-			if (flame_skip(rd, "a time does not fit 64 bits"))
-				return FLAME_EFORMAT;
+			s->nr_odd++;
 		}
 	}
-	return 0;
 }
 
 static void refill_kept(struct series *s)
@@ -106,7 +96,7 @@ static void refill_kept(struct series *s)
 }
 
 /* Return: as read_odd(). */
-static int refill(struct flame_reader *rd, struct series *s)
+static int refill(struct series *s)
 {
 	int got;
 
@@ -117,19 +107,20 @@ static int refill(struct flame_reader *rd, struct series *s)
 	}
 	s->nr_chunk = flame_json_ints(s->json, s->chunk, CHUNK);
 	if (s->nr_chunk) {
-		got = s->times ? scale_times(rd, s) : 0;
-		return got ? got : 1;
+		if (s->times)
+			scale_times(s);
+		return 1;
 	}
-	got = read_odd(rd, s, &s->chunk[0]);
+	got = read_odd(s, &s->chunk[0]);
 	s->nr_chunk = got > 0;
 	return got;
 }
 
 /* The next number. Return: 1, 0 at the end, a failure. */
-static inline int series_get(struct flame_reader *rd, struct series *s, int64_t *value)
+static inline int series_get(struct series *s, int64_t *value)
 {
 	if (s->next_chunk == s->nr_chunk) {
-		int got = refill(rd, s);
+		int got = refill(s);
 
 		if (got <= 0)
 			return got;
@@ -149,13 +140,13 @@ static bool series_keep(struct series *s, int64_t value)
 	return true;
 }
 
-static int keep_all(struct flame_reader *rd, struct series *s, struct flame_json *json)
+static int keep_all(struct series *s, struct flame_json *json)
 {
 	int64_t value;
 	int got;
 
 	s->json = json;
-	while ((got = series_get(rd, s, &value)) > 0) {
+	while ((got = series_get(s, &value)) > 0) {
 		if (!series_keep(s, value))
 			return FLAME_ENOMEM;
 	}
@@ -176,7 +167,7 @@ static int read_series(struct flame_reader *rd, struct series *s, struct flame_j
 		return flame_json_leave(json) ? flame_skip(rd, "an array that was there before") : FLAME_EDAMAGED;
 	s->seen = true;
 	if (!flame_input_can_slice(rd->input, &size) || s == &((struct state *)rd->state)->timestamps)
-		return keep_all(rd, s, json);
+		return keep_all(s, json);
 	s->sliced = true;
 	s->at = flame_input_offset(rd->input) - 1;
 	return flame_json_leave(json) ? 0 : FLAME_EDAMAGED;
@@ -215,7 +206,7 @@ static int next_delta(struct flame_reader *rd, struct series *times, int64_t *de
 {
 	struct state *st = rd->state;
 	int64_t at;
-	int got = series_get(rd, times, &at);
+	int got = series_get(times, &at);
 
 	if (got <= 0 || times == &st->deltas) {
 		*delta = got > 0 ? at : 0;
@@ -248,7 +239,7 @@ static int zip_samples(struct flame_reader *rd, struct series *times)
 	int64_t id, delta = 0;
 	int got, more = 1;
 
-	while ((got = series_get(rd, &st->samples, &id)) > 0) {
+	while ((got = series_get(&st->samples, &id)) > 0) {
 		if (times)
 			more = next_delta(rd, times, &delta);
 		if (more <= 0)
@@ -259,7 +250,8 @@ static int zip_samples(struct flame_reader *rd, struct series *times)
 	}
 	if (!got && times)
 		return read_rest(rd, times);
-	if (got > 0 && !more)
+	st->short_times = got > 0 && !more;
+	if (st->short_times)
 		flame_note(rd, "there are more samples than times: those without one are left out");
 	return more < 0 ? more : got < 0 ? got : 0;
 }
@@ -280,6 +272,8 @@ static int zip(struct flame_reader *rd, struct series *times)
 		err = series_rewind(rd, times);
 	if (!err)
 		err = zip_samples(rd, times);
+	for (; !err && times && times->nr_odd; times->nr_odd--)
+		err = flame_skip(rd, "a sample's time is not a number of 64 bits");
 	if (st->samples.json && st->samples.json->error)
 		st->broken = st->samples.json;
 	else if (times && times->json && times->json->error)
@@ -293,7 +287,7 @@ static int end_times(struct flame_reader *rd, struct series *times)
 	struct state *st = rd->state;
 	int64_t end = INT64_MIN;
 
-	if (!st->broken && times == &st->deltas && st->has_start && st->has_end &&
+	if (!st->broken && !st->short_times && times == &st->deltas && st->has_start && st->has_end &&
 	    __builtin_sub_overflow(st->end, st->start, &end))
 		end = INT64_MIN;
 	return v8_timeline_end(rd, &st->line, end);

@@ -163,6 +163,8 @@ static struct flame_span file_of(struct flame_span url)
 			break;
 		}
 	}
+	while (end > url.s + 1 && end[-1] == '/')
+		end--;
 	slash = memrchr(url.s, '/', (size_t)(end - url.s));
 	if (slash && slash + 1 < end)
 		url.s = slash + 1;
