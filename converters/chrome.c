@@ -736,6 +736,17 @@ static int begin_event(struct flame_reader *rd, const struct event *e)
 	return o->stack ? 0 : flame_profile_error(rd->profile);
 }
 
+/* What is left of an event whose callers change goes to the stack it had. */
+static int move_open(struct flame_reader *rd, struct open *o, flame_stack caller)
+{
+	struct state *st = rd->state;
+	int err = o->self ? v8_add_time(rd, o->stack, st->event_type, o->self, 1) : 0;
+
+	o->self = 0;
+	o->stack = flame_stack_push(rd->profile, caller, o->frame);
+	return err;
+}
+
 /* Close the open event at @at, and B events inside it, whose E is missing. X events that last longer stay. */
 static int close_at(struct flame_reader *rd, size_t at, uint32_t thread)
 {
@@ -746,14 +757,12 @@ static int close_at(struct flame_reader *rd, size_t at, uint32_t thread)
 	for (size_t i = at; !err && i < nr; i++) {
 		struct open *o = &st->open[i];
 
-		if (i > at && o->end != INT64_MAX) {
-			flame_stack caller = kept ? st->open[kept - 1].stack : thread_root(rd, thread);
-
-			o->stack = flame_stack_push(rd->profile, caller, o->frame);
+		if (i > at && o->end != INT64_MAX && o->end > st->now) {
+			err = move_open(rd, o, kept ? st->open[kept - 1].stack : thread_root(rd, thread));
 			st->open[kept++] = *o;
 			continue;
 		}
-		st->nr_unclosed += i > at;
+		st->nr_unclosed += i > at && o->end == INT64_MAX;
 		if (!rd->options->ordered)
 			err = v8_add_time(rd, o->stack, st->event_type, o->self, 1);
 	}

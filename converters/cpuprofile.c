@@ -325,6 +325,8 @@ static int add_hits(struct flame_reader *rd)
 			continue;
 		}
 		err = v8_tree_stack(rd, &st->tree, i, &s.stack);
+		if (node->role == V8_ROOT)
+			s.stack = flame_stack_push(rd->profile, 0, node->frame);
 		s.value = node->value;
 		s.nr_samples = (uint64_t)node->value;
 		if (!err)
