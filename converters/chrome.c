@@ -551,10 +551,10 @@ static flame_frame event_frame(struct flame_reader *rd)
 	uint64_t hash;
 	flame_frame frame;
 
-	if (rd->options->lines && r->arg_line > 0)
-		len += (size_t)sprintf(r->name + len, ":%" PRId64, r->arg_line);
 	if (!len)
 		return v8_text_frame(rd, (struct flame_span){ NULL, 0 }, FLAME_USER);
+	if (rd->options->lines && r->arg_line > 0)
+		len += (size_t)sprintf(r->name + len, ":%" PRId64, r->arg_line);
 	hash = hash_bytes(r->name, len);
 	if (flame_cache_get(&st->frames, r->name, len, hash, &frame))
 		return frame;
