@@ -187,7 +187,8 @@ static struct profile *find_profile(struct flame_reader *rd, bool *full)
 			return p;
 	}
 	*full = st->nr_profiles >= PROFILES_MAX;
-	if (*full || !thread || !array_reserve((void **)&st->profiles, &st->room_profiles, st->nr_profiles + 1, sizeof(p)))
+	if (*full || !thread || !array_reserve((void **)&st->profiles, &st->room_profiles, st->nr_profiles + 1,
+					       sizeof(struct profile *)))
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p)
