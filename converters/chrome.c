@@ -8,8 +8,8 @@
  * Performance panel), node --trace-event-categories, py-spy -f chrometrace, uftrace dump --chrome and many others.
  * Documentation/formats/chrome.md has the grammar and the versions seen.
  *
- * There are two kinds of values in it, never added up: the samples of V8's CPU profiler (events Profile and ProfileChunk, or
- * CpuProfile), and events with a duration (phases X, B and E), whose time is their own without that of the events
+ * There are two kinds of values in it, never added up: the samples of V8's CPU profiler (events Profile and
+ * ProfileChunk, or CpuProfile), and events with a duration (phases X, B and E), whose time is their own without that of the events
  * inside. Samples are used as they come. Events of a thread may come in any order, so 24 bytes of each are kept until
  * the end. Not read: asynchronous events, flows, counters, objects, "stackFrames".
  */
@@ -187,7 +187,8 @@ static struct profile *find_profile(struct flame_reader *rd, bool *full)
 			return p;
 	}
 	*full = st->nr_profiles >= PROFILES_MAX;
-	if (*full || !thread || !array_reserve((void **)&st->profiles, &st->room_profiles, st->nr_profiles + 1, sizeof(p)))
+	if (*full || !thread || !array_reserve((void **)&st->profiles, &st->room_profiles, st->nr_profiles + 1,
+					       sizeof(struct profile *)))
 		return NULL;
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -1014,8 +1015,8 @@ static void tell_losses(struct flame_reader *rd)
 	if (st->nr_unopened)
 		flame_note(rd, "%" PRIu64 " events of phase E are left out: their B is not there", st->nr_unopened);
 	if (st->nr_unclosed)
-		flame_note(rd, "%" PRIu64 " events of phase B have no E: taken to last until the one around them or their thread's last event",
-			   st->nr_unclosed);
+		flame_note(rd, "%" PRIu64 " events of phase B have no E: taken to last until the one around them or "
+			   "their thread's last event", st->nr_unclosed);
 }
 
 /* The format lets the array's last bracket be missing; nothing is lost then. */

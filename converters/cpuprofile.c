@@ -362,7 +362,8 @@ static int weigh(struct flame_reader *rd)
 enum key { NODES, SAMPLES, TIME_DELTAS, TIMESTAMPS, START_TIME, END_TIME, TRACE_EVENTS, WRAPPED, NR_KEYS };
 
 static const char *const keys[] = {
-	"nodes", "samples", "timeDeltas", "timestamps", "startTime", "endTime", "traceEvents", "profile", "head", "result", NULL,
+	"nodes", "samples", "timeDeltas", "timestamps", "startTime", "endTime", "traceEvents", "profile",
+	"head", "result", NULL,
 };
 
 static enum key key_of(const struct flame_json *json)

@@ -8,6 +8,7 @@
 #include "../core/hash.h"
 #include "../core/tidy.h"
 
+#define LOW_IDS 1024		/* ids below it, or four times the nodes, are looked up without a hash */
 #define FILE_NAME_MAX 200	/* of an anonymous function's place: a data: URL is not a name */
 
 /* A node that is being read. */
@@ -33,6 +34,8 @@ uint32_t v8_tree_find(const struct v8_tree *tree, uint32_t id)
 	const struct index *x = &tree->ids;
 	uint32_t row;
 
+	if (id < tree->nr_low && tree->low_ids[id])
+		return tree->low_ids[id];
 	for (uint32_t i = id_hash(id) & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
 		if (tree->nodes[row].id == id)
 			return row;
@@ -53,6 +56,20 @@ static uint32_t add_node(struct v8_tree *tree)
 	return (uint32_t)tree->nr++;
 }
 
+/* Without memory the index alone will do. */
+static void set_low_id(struct v8_tree *tree, uint32_t row, uint32_t id)
+{
+	if (id >= LOW_IDS && id / 4 >= tree->nr)
+		return;
+	if (id >= tree->nr_low) {
+		if (!array_reserve((void **)&tree->low_ids, &tree->room_low, (size_t)id + 1, sizeof(*tree->low_ids)))
+			return;
+		memset(tree->low_ids + tree->nr_low, 0, (id + 1 - tree->nr_low) * sizeof(*tree->low_ids));
+		tree->nr_low = (size_t)id + 1;
+	}
+	tree->low_ids[id] = row;
+}
+
 static bool set_id(struct v8_tree *tree, uint32_t row, uint32_t id)
 {
 	if (!index_has_room(&tree->ids)) {
@@ -65,6 +82,7 @@ static bool set_id(struct v8_tree *tree, uint32_t row, uint32_t id)
 	}
 	tree->nodes[row].id = id;
 	index_put(&tree->ids, id_hash(id), row);
+	set_low_id(tree, row, id);
 	return true;
 }
 
@@ -86,6 +104,7 @@ void v8_tree_reset(struct v8_tree *tree)
 	if (tree->ids.nr)
 		memset(tree->ids.slots, 0, ((size_t)tree->ids.mask + 1) * sizeof(*tree->ids.slots));
 	tree->ids.nr = 0;
+	tree->nr_low = 0;
 	tree->nr = 0;
 	tree->nr_open = 0;
 	tree->has_values = tree->head = false;
@@ -95,6 +114,7 @@ void v8_tree_release(struct v8_tree *tree)
 {
 	free(tree->nodes);
 	free(tree->ids.slots);
+	free(tree->low_ids);
 	free(tree->open);
 	free(tree->text);
 	free(tree->path);
@@ -303,6 +323,8 @@ static void take_id(struct v8_tree *tree, uint32_t row, uint32_t old)
 		i = (i + 1) & tree->ids.mask;
 	tree->ids.slots[i] = row;
 	node->id = named->id;
+	if (node->id < tree->nr_low && tree->low_ids[node->id])
+		tree->low_ids[node->id] = row;
 	if (!node->parent && named->parent != row)
 		node->parent = named->parent;
 	named->id = V8_NO_ID;
@@ -586,41 +608,74 @@ static bool out_of_time(const struct flame_reader *rd, const struct v8_timeline 
 	return t < rd->options->time_from || (rd->options->time_to > 0 && t > rd->options->time_to);
 }
 
-static int flush_sum(struct flame_reader *rd, const struct v8_timeline *line, struct v8_sum *sum)
+void v8_timeline_release(struct v8_timeline *line)
+{
+	free(line->sums);
+	line->sums = NULL;
+}
+
+static int add_sum(struct flame_reader *rd, const struct v8_timeline *line, const struct v8_sum *sum)
 {
 	struct flame_sample s = {
 		.stack = sum->stack, .type = line->type, .value = (int64_t)sum->nr, .nr_samples = sum->nr,
 	};
-	int64_t ns = sum->ns;
-	uint64_t nr = sum->nr;
 
-	*sum = (struct v8_sum){ 0 };
-	if (!nr)
+	if (!sum->nr)
 		return 0;
-	return line->counts ? flame_sample_add(rd->profile, &s) : v8_add_time(rd, s.stack, line->type, ns, nr);
+	if (line->counts)
+		return flame_sample_add(rd->profile, &s);
+	return v8_add_time(rd, sum->stack, line->type, sum->ns, sum->nr);
 }
 
-/*
- * A file has some samples a microsecond and few stacks: adding them up here first halves the time of all. Where
- * the order of samples matters each goes on its own.
- */
-static int add_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
+static int add_interrupt(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
 {
-	struct v8_sum *sum, own = { line->stack, 1, ns };
+	struct v8_sum *sum;
 	int err = 0;
 
 	if (!line->sums)
 		line->sums = calloc(V8_SUMS, sizeof(*line->sums));
 	if (!line->sums)
 		return FLAME_ENOMEM;
-	if (rd->options->ordered)
-		return flush_sum(rd, line, &own);
 	sum = &line->sums[line->stack % V8_SUMS];
-	if (sum->stack != line->stack)
-		err = flush_sum(rd, line, sum);
-	sum->stack = line->stack;
+	if (sum->stack != line->stack) {
+		err = add_sum(rd, line, sum);
+		*sum = (struct v8_sum){ .stack = line->stack };
+	}
 	sum->nr++;
 	return __builtin_add_overflow(sum->ns, ns, &sum->ns) ? FLAME_EOVERFLOW : err;
+}
+
+/*
+ * There are millions of samples and few stacks: adding them up in the nodes first halves the time of all. Where the
+ * order of samples matters each goes on its own.
+ */
+static inline int add_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
+{
+	struct v8_node *node = &line->tree->nodes[line->row];
+
+	if (rd->options->ordered)
+		return add_sum(rd, line, &(struct v8_sum){ line->stack, 1, ns });
+	if (!line->row)
+		return add_interrupt(rd, line, ns);
+	node->nr_samples++;
+	return __builtin_add_overflow(node->ns, ns, &node->ns) ? FLAME_EOVERFLOW : 0;
+}
+
+static int flush_sums(struct flame_reader *rd, struct v8_timeline *line)
+{
+	int err = 0;
+
+	for (size_t i = 1; !err && i < line->tree->nr; i++) {
+		struct v8_node *node = &line->tree->nodes[i];
+
+		err = add_sum(rd, line, &(struct v8_sum){ node->stack, node->nr_samples, node->ns });
+		node->nr_samples = 0;
+		node->ns = 0;
+	}
+	for (size_t i = 0; !err && line->sums && i < V8_SUMS; i++)
+		err = add_sum(rd, line, &line->sums[i]);
+	v8_timeline_release(line);
+	return err;
 }
 
 static int end_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t end)
@@ -634,25 +689,25 @@ static int end_sample(struct flame_reader *rd, struct v8_timeline *line, int64_t
 	return add_sample(rd, line, end - begin);
 }
 
-void v8_timeline_release(struct v8_timeline *line)
-{
-	free(line->sums);
-	line->sums = NULL;
-}
-
 /* The stack of a sample of node @row, and what that tells of the next. */
-static int sample_stack(struct flame_reader *rd, struct v8_timeline *line, uint32_t row, flame_stack *stack)
+static int set_stack(struct flame_reader *rd, struct v8_timeline *line, uint32_t row)
 {
 	struct v8_tree *tree = line->tree;
 	const struct v8_node *node = &tree->nodes[row];
-	int err = v8_tree_stack(rd, tree, row, stack);
+	int err = node->state == VISITED ? 0 : v8_tree_stack(rd, tree, row, &line->stack);
 
-	if (node->role == V8_ROOT)
-		*stack = flame_stack_push(rd->profile, tree->root, node->frame);
-	if (node->role == V8_INTERRUPT && line->last)
-		*stack = flame_stack_push(rd->profile, line->last, node->frame);
-	else if (node->role != V8_INTERRUPT)
-		line->last = node->role == V8_FUNCTION ? *stack : 0;
+	line->row = row;
+	line->stack = node->stack;
+	if (node->role == V8_FUNCTION) {
+		line->last = line->stack;
+		return err;
+	}
+	if (node->role != V8_INTERRUPT)
+		line->last = 0;
+	if (node->role == V8_ROOT || line->last) {
+		line->stack = flame_stack_push(rd->profile, line->last ? line->last : tree->root, node->frame);
+		line->row = 0;
+	}
 	return err;
 }
 
@@ -676,7 +731,7 @@ int v8_timeline_sample(struct flame_reader *rd, struct v8_timeline *line, uint32
 		return err;
 	if (!row || (!line->tree->nodes[row].frame))
 		return flame_skip(rd, "a sample names a node that is not there");
-	err = sample_stack(rd, line, row, &line->stack);
+	err = set_stack(rd, line, row);
 	line->pending = !(rd->options->no_idle && line->tree->nodes[row].role == V8_IDLE) && !out_of_time(rd, line, next);
 	return err;
 }
@@ -689,10 +744,7 @@ int v8_timeline_end(struct flame_reader *rd, struct v8_timeline *line, int64_t e
 	if (end < line->now || __builtin_sub_overflow(end, line->now, &lasted))
 		end = line->now;
 	err = end_sample(rd, line, end);
-	for (size_t i = 0; !err && line->sums && i < V8_SUMS; i++)
-		err = flush_sum(rd, line, &line->sums[i]);
-	v8_timeline_release(line);
-	return err;
+	return err ? err : flush_sums(rd, line);
 }
 
 /* Recognition. */

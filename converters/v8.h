@@ -27,6 +27,8 @@ struct v8_node {
 	uint8_t state;
 	bool described;		/* it was there itself, not only as a child or parent */
 	int64_t value;		/* hitCount or selfSize */
+	uint64_t nr_samples;	/* of a timeline, on their way to the profile */
+	int64_t ns;		/* their sum */
 };
 
 struct v8_open;
@@ -36,6 +38,8 @@ struct v8_tree {
 	struct v8_node *nodes;
 	size_t nr, room;
 	struct index ids;
+	uint32_t *low_ids;	/* rows of ids that are not far above the number of nodes; 0: ask ids */
+	size_t nr_low, room_low;
 	flame_stack root;	/* all stacks begin with it */
 	bool has_values;	/* some node has a hitCount or selfSize */
 	bool head;		/* the old layout was seen: nodes lie in each other */
@@ -62,7 +66,7 @@ uint32_t v8_tree_find(const struct v8_tree *tree, uint32_t id);
 /* The stack of node @row. Return: 0 or a failure. */
 int v8_tree_stack(struct flame_reader *rd, struct v8_tree *tree, uint32_t row, flame_stack *stack);
 
-/* Sums of samples on their way to the profile. */
+/* Sums of samples on their way to the profile, of interrupts, whose stacks are no node's. */
 #define V8_SUMS 1024
 struct v8_sum {
 	flame_stack stack;
@@ -80,6 +84,7 @@ struct v8_timeline {
 	bool started;
 	bool counts;			/* times are not known: each sample counts 1 */
 	bool pending;			/* a sample waits for its end */
+	uint32_t row;			/* its node, 0 where the stack is no node's */
 	flame_stack stack;		/* its stack */
 	flame_stack last;		/* of the last sample of a function, 0 where V8 was idle since */
 	struct v8_sum *sums;		/* V8_SUMS of them, NULL until needed; owned */

@@ -34,11 +34,12 @@ void flame_json_init(struct flame_json *j, struct flame_input *in)
 
 void flame_json_init_span(struct flame_json *j, struct flame_span text)
 {
+	const char *empty = "";
+
 	memset(j, 0, sizeof(*j));
-	/* Nothing is written to an input that is at its end. */
-	j->memory = (struct flame_input){
-		.buf = (char *)(uintptr_t)(text.len ? text.s : ""), .end = text.len, .room = text.len, .eof = true, .fd = -1,
-	};
+	j->memory = (struct flame_input){ .end = text.len, .room = text.len, .eof = true, .fd = -1 };
+	/* Nothing is written to an input that is at its end: the text may be constant. */
+	memcpy(&j->memory.buf, text.len ? &text.s : &empty, sizeof(j->memory.buf));
 	j->in = &j->memory;
 }
 
