@@ -111,6 +111,8 @@ struct flame_write_options {
 	const char *name;		/* of the input, for formats that hold a name */
 };
 
+#define FLAME_PIECE_HEAD 128	/* what is seen of each piece before it is read */
+
 /*
  * Most of a converter is optional: a format is read, written, or both.
  * Types should be made in the order of preference: the first that has samples is what is used by default.
@@ -134,6 +136,13 @@ struct flame_converter {
 	 * the input. Return: the offset in it where a record begins; text.len where none does.
 	 */
 	size_t (*split)(struct flame_reader *rd, struct flame_span text);
+	/*
+	 * Optional, instead of @split: the input is a row of pieces that can be read each by itself, and
+	 * the start of each tells its length. @head: a piece's first bytes, FLAME_PIECE_HEAD unless the
+	 * input ends. Return: the piece's length; 0 where it does not tell: all that follows is then
+	 * read as one. A slice is a run of pieces.
+	 */
+	uint64_t (*piece)(struct flame_reader *rd, struct flame_span head);
 	/* Optional: once after all slices have been merged; may replace *@profile. */
 	int (*finish)(struct flame_reader *rd, struct flame_profile **profile);
 	/*

@@ -124,6 +124,18 @@ bool flame_input_can_slice(const struct flame_input *in, uint64_t *size)
 	return true;
 }
 
+int flame_input_fd(const struct flame_input *in)
+{
+	return in->slice ? in->fd : -1;
+}
+
+void flame_input_seek(struct flame_input *in, uint64_t offset)
+{
+	in->base = offset;
+	in->pos = in->end = 0;
+	in->eof = false;
+}
+
 static uint64_t count_lines(const char *s, size_t len)
 {
 	return scan_count(s, len, '\n');

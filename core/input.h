@@ -41,6 +41,14 @@ void flame_input_close(struct flame_input *in);
 bool flame_input_can_slice(const struct flame_input *in, uint64_t *size);
 
 /*
+ * Of a slice of a plain file: bytes can be read anywhere in it, too.
+ * Return: what pread(2) reads from; -1 where the input can only be read on.
+ */
+int flame_input_fd(const struct flame_input *in);
+/* Of such a slice: go on at @offset of the file. */
+void flame_input_seek(struct flame_input *in, uint64_t offset);
+
+/*
  * Have at least @want bytes in the view, fewer only at the end or beyond FLAME_VIEW_MAX.
  * Return: the view; valid until the next call.
  */

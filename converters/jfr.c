@@ -1,0 +1,1325 @@
+// SPDX-License-Identifier: MIT
+/*
+ * jfr.c - recordings of the JDK Flight Recorder, written by the JDK (11 and later) or by
+ * async-profiler (2 and later, also with JDK 8).
+ *
+ * A file is a row of chunks, each complete in itself: a header of 68 bytes, then events. Two kinds
+ * of events tell how to read the others: the metadata describes all types, and checkpoints hold the
+ * constant pools that events refer to. Events are read by the names of their fields, never by a
+ * fixed order, because the JDK and async-profiler, and their versions, differ in it.
+ *
+ * Seen: files of JDK 17 and 25, of async-profiler 4.5, and of both one after the other.
+ * Not read: version 1 of the format (Oracle's JDK 7 to 8, OpenJDK 9 and 10), uncompressed integers.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../core/converter.h"
+#include "jfr_pools.h"
+#include "../core/table.h"
+
+#define HEADER 68
+#define IMAGE_MAX ((uint64_t)32 << 20)	/* chunks up to this are read as a whole */
+#define WINDOW ((size_t)1 << 20)	/* others in pieces of this, the longest event that is used */
+#define UNFINISHED_SIZE ((uint64_t)1 << 30)	/* async-profiler's, until it knows better */
+
+/* What is done with an event. */
+enum action {
+	SAMPLE,
+	EXECUTION,	/* a sample of CPU time or, of async-profiler, of wall-clock time: its state tells */
+	FREE,		/* of memory */
+	DATA_LOSS,	/* bytes that the JVM had no room for */
+	CPU_LOST,	/* samples that it had none for */
+};
+
+/* Fields that matter, by the slots of an event's program. */
+enum slot { TIME, THREAD, STACK, STATE, AMOUNT, AMOUNT2, LEAF, FAILED, BIASED, ADDRESS, NR_SLOTS };
+
+enum leaf { NO_LEAF, CLASS_LEAF, OUTSIDE_LEAF, OBJECT_LEAF, METHOD_LEAF };
+
+struct kind {
+	const char *event;
+	const char *type;	/* its value type's name: events of one type are added */
+	const char *amount, *amount2;	/* field that is the value; the second where the first is 0. NULL: 1 each */
+	const char *leaf;	/* field whose class becomes the leaf frame */
+	const char *unit;
+	enum flame_value_kind value_kind;
+	enum leaf leaf_kind;
+	enum action action;
+};
+
+#define CPU FLAME_VALUE_ON_CPU
+#define ALLOC FLAME_VALUE_ALLOCATION
+#define LOCK FLAME_VALUE_LOCK
+#define WALL FLAME_VALUE_WALL
+#define OFF FLAME_VALUE_OFF_CPU
+#define ANY FLAME_VALUE_OTHER
+
+/*
+ * In the order of preference. Events in and outside of TLABs are two halves of one measure and are
+ * added; ObjectAllocationSample is another measure of the same and is not. Waiting to enter a
+ * monitor and being parked are added as time lost to locks, as async-profiler does; waiting to be
+ * notified is no such loss.
+ */
+static const struct kind kinds[] = {
+	{ "jdk.ExecutionSample", "cpu:jdk.ExecutionSample", NULL, NULL, NULL, "count", CPU, NO_LEAF, EXECUTION },
+	{ "jdk.CPUTimeSample", "cpu:jdk.CPUTimeSample", "samplingPeriod", NULL, NULL, "ns", CPU, NO_LEAF, SAMPLE },
+	{ "profiler.WallClockSample", "wall:profiler.WallClockSample", "samples", NULL, NULL, "count", WALL, NO_LEAF, SAMPLE },
+	{ "jdk.ExecutionSample", "wall:jdk.ExecutionSample", NULL, NULL, NULL, "count", WALL, NO_LEAF, EXECUTION },
+	{ "jdk.ObjectAllocationInNewTLAB", "alloc:TLAB", "tlabSize", "allocationSize", "objectClass", "bytes", ALLOC,
+	  CLASS_LEAF, SAMPLE },
+	{ "jdk.ObjectAllocationOutsideTLAB", "alloc:TLAB", "allocationSize", NULL, "objectClass", "bytes", ALLOC,
+	  OUTSIDE_LEAF, SAMPLE },
+	{ "jdk.ObjectAllocationSample", "alloc:jdk.ObjectAllocationSample", "weight", NULL, "objectClass", "bytes", ALLOC,
+	  CLASS_LEAF, SAMPLE },
+	{ "profiler.LiveObject", "live:profiler.LiveObject", "allocationSize", NULL, "objectClass", "bytes", ALLOC,
+	  CLASS_LEAF, SAMPLE },
+	{ "jdk.OldObjectSample", "live:jdk.OldObjectSample", "objectSize", NULL, "object", "bytes", ALLOC, OBJECT_LEAF, SAMPLE },
+	{ "jdk.JavaMonitorEnter", "lock:enter/park", "duration", NULL, "monitorClass", "ns", LOCK, CLASS_LEAF, SAMPLE },
+	{ "jdk.ThreadPark", "lock:enter/park", "duration", NULL, "parkedClass", "ns", LOCK, CLASS_LEAF, SAMPLE },
+	{ "profiler.NativeLock", "lock:profiler.NativeLock", "duration", NULL, NULL, "ns", LOCK, NO_LEAF, SAMPLE },
+	{ "jdk.JavaMonitorWait", "lock:jdk.JavaMonitorWait", "duration", NULL, "monitorClass", "ns", LOCK, CLASS_LEAF, SAMPLE },
+	{ "profiler.Malloc", "nativemem:profiler.Malloc", "size", NULL, NULL, "bytes", ALLOC, NO_LEAF, SAMPLE },
+	{ "jdk.MethodTrace", "trace:jdk.MethodTrace", "duration", NULL, "method", "ns", WALL, METHOD_LEAF, SAMPLE },
+	{ "profiler.MethodTrace", "trace:profiler.MethodTrace", "duration", NULL, "method", "ns", WALL, METHOD_LEAF, SAMPLE },
+	{ "jdk.NativeMethodSample", "native:jdk.NativeMethodSample", NULL, NULL, NULL, "count", ANY, NO_LEAF, SAMPLE },
+	{ "jdk.JavaExceptionThrow", "exceptions:jdk.JavaExceptionThrow", NULL, NULL, NULL, "count", ANY, NO_LEAF, SAMPLE },
+	{ "jdk.JavaErrorThrow", "exceptions:jdk.JavaErrorThrow", NULL, NULL, NULL, "count", ANY, NO_LEAF, SAMPLE },
+	{ "jdk.FileRead", "file:read/write/force", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "jdk.FileWrite", "file:read/write/force", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "jdk.FileForce", "file:read/write/force", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "jdk.SocketRead", "socket:read/write", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "jdk.SocketWrite", "socket:read/write", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "jdk.ThreadSleep", "jdk.ThreadSleep", "duration", NULL, NULL, "ns", OFF, NO_LEAF, SAMPLE },
+	{ "profiler.Free", NULL, NULL, NULL, NULL, NULL, ANY, NO_LEAF, FREE },
+	{ "jdk.DataLoss", NULL, "amount", NULL, NULL, NULL, ANY, NO_LEAF, DATA_LOSS },
+	{ "jdk.CPUTimeSamplesLost", NULL, "lostSamples", NULL, NULL, NULL, ANY, NO_LEAF, CPU_LOST },
+};
+
+#define NR_NAMED (sizeof(kinds) / sizeof(*kinds))
+
+/* All other events that have a stack: their duration where they have one, else their number. */
+static const struct kind timed = { "", NULL, "duration", NULL, NULL, "ns", ANY, NO_LEAF, SAMPLE };
+static const struct kind counted = { "", NULL, NULL, NULL, NULL, "count", ANY, NO_LEAF, SAMPLE };
+
+/* How to read one type of event; belongs to the schema. */
+struct plan {
+	const struct kind *kind;
+	const struct jfr_class *class;
+	struct jfr_program program;
+	enum jfr_unit unit;	/* of the amount, where it is a time */
+	bool counts;			/* the amount is missing: 1 each */
+	bool has_thread, has_state;
+	flame_type type, wall;		/* 0 until the first sample */
+};
+
+/* Equal events of a chunk, until the pools are known. */
+struct sum {
+	uint64_t stack, thread, leaf;
+	uint32_t plan, state;
+	int64_t value;
+	uint64_t nr;
+};
+
+/* An event whose time matters: in a flame chart, and with --leak. */
+struct timed_event {
+	uint64_t time;
+	uint64_t address;	/* of memory */
+	int64_t value;
+	uint64_t nr;
+	uint32_t sum;		/* UINT32_MAX: memory that is freed */
+	uint32_t seq;		/* order of equal times */
+};
+
+/* Memory that was allocated. */
+struct block {
+	struct flame_sample sample;
+	uint32_t nr;		/* 0: it was freed */
+};
+
+struct chunk {
+	unsigned char *image;	/* the whole chunk; NULL: it is read from fd */
+	size_t len, room;
+	int fd;
+	uint64_t base;		/* of the chunk in fd */
+	uint64_t offset;	/* of the chunk in the input, for messages */
+	uint64_t size;		/* what there is of it */
+	uint64_t pools, metadata;	/* offsets that the header tells */
+	uint64_t start_ns, start_ticks, frequency;
+	bool damaged;		/* its end is missing, or it says that it is unfinished */
+	uint64_t zero_at;	/* an event has no size there; 0: none */
+	uint64_t used, lost;	/* samples; those whose stacks are missing */
+};
+
+struct state {
+	struct chunk chunk;
+	struct jfr_schema schema;
+	bool has_schema;
+	struct plan *plans;
+	size_t nr_plans, room_plans;
+	struct idmap plan_ids;		/* type id -> plan */
+	struct jfr_pools pools;
+	unsigned char **blobs;		/* events that were read from fd */
+	size_t nr_blobs, room_blobs;
+	unsigned char *window;
+	uint64_t *checkpoints;
+	size_t nr_checkpoints, room_checkpoints;
+	struct sum *sums;
+	size_t nr_sums, room_sums;
+	struct index sum_index;
+	struct timed_event *timed;
+	size_t nr_timed, room_timed;
+	struct idmap addresses;
+	struct block *blocks;
+	size_t nr_blocks, room_blocks;
+	flame_type types[NR_NAMED];
+	uint64_t nr_chunks, nr_samples;
+	bool has_first;
+	double first_ns;		/* when the first sample was taken, for --time */
+	/* What the recorder itself says was lost. */
+	uint64_t failed, biased, lost_bytes, lost_samples;
+};
+
+static uint64_t be(const unsigned char *p, unsigned int n)
+{
+	uint64_t v = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		v = v << 8 | p[i];
+	return v;
+}
+
+static bool is_header(struct flame_span s)
+{
+	return s.len >= 8 && !memcmp(s.s, "FLR\0", 4) && s.s[4] == 0 && s.s[5] == 2 && s.s[6] == 0;
+}
+
+static bool is_magic(struct flame_span s)
+{
+	return s.len >= 4 && !memcmp(s.s, "FLR\0", 4);
+}
+
+static uint64_t near_end(const struct chunk *c, uint64_t at)
+{
+	return c->size - at;
+}
+
+/* ---- From the input to a chunk ---- */
+
+static void damaged(struct flame_reader *rd)
+{
+	rd->diag->damaged = true;
+}
+
+static bool write_all(int fd, const unsigned char *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+
+		if (n <= 0)
+			return false;
+		p += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/*
+ * A long chunk that comes through a pipe or a decoder has to be read twice, because what explains
+ * its events stands behind them: it goes to a file, so that memory stays bounded.
+ */
+static int start_spool(struct chunk *c)
+{
+	FILE *f = tmpfile();
+
+	if (!f)
+		return FLAME_EIO;
+	c->fd = dup(fileno(f));
+	fclose(f);
+	c->base = 0;
+	if (c->fd < 0 || !write_all(c->fd, c->image, c->len))
+		return FLAME_EIO;
+	free(c->image);
+	c->image = NULL;
+	c->room = 0;
+	return 0;
+}
+
+static int append(struct chunk *c, const char *s, size_t len)
+{
+	int err = 0;
+
+	if (c->fd < 0 && c->len + len > IMAGE_MAX)
+		err = start_spool(c);
+	if (err)
+		return err;
+	if (c->fd >= 0) {
+		if (!write_all(c->fd, (const unsigned char *)s, len))
+			return FLAME_EIO;
+	} else {
+		if (!array_reserve((void **)&c->image, &c->room, c->len + len, 1))
+			return FLAME_ENOMEM;
+		memcpy(c->image + c->len, s, len);
+	}
+	c->len += len;
+	c->size = c->len;
+	return 0;
+}
+
+/* Up to @size bytes of the input, fewer at its end. */
+static int load_bytes(struct flame_reader *rd, struct chunk *c, uint64_t size)
+{
+	int err = 0;
+
+	while (!err && c->len < size) {
+		struct flame_span s = flame_peek(rd->input, 1);
+
+		if (!s.len)
+			break;
+		if (s.len > size - c->len)
+			s.len = (size_t)(size - c->len);
+		err = append(c, s.s, s.len);
+		flame_take(rd->input, s.len);
+	}
+	return err;
+}
+
+/* Events, one by one, up to the next chunk's header or the end: for a chunk that does not know its size. */
+static int load_events(struct flame_reader *rd, struct chunk *c)
+{
+	int err = load_bytes(rd, c, HEADER);
+
+	while (!err) {
+		struct flame_span s = flame_peek(rd->input, 16);
+		struct jfr_cursor at = { (const unsigned char *)s.s, (const unsigned char *)s.s + s.len, false };
+		uint64_t size = jfr_varint(&at);
+
+		if (!s.len || is_header(s) || at.bad || size < 2)
+			break;
+		err = load_bytes(rd, c, c->len + size < c->len ? UINT64_MAX : c->len + size);
+	}
+	return err;
+}
+
+/* Step over what is no chunk. Return: how many bytes these are. */
+static uint64_t skip_to_header(struct flame_reader *rd)
+{
+	uint64_t nr = 0;
+
+	for (;;) {
+		struct flame_span s = flame_peek(rd->input, 8);
+		const char *next = s.len >= 8 ? memmem(s.s + 1, s.len - 1, "FLR\0\0\2\0", 7) : NULL;
+		size_t step = next ? (size_t)(next - s.s) : s.len > 8 ? s.len - 7 : s.len;
+
+		if (!s.len || (nr && is_header(s)))
+			return nr;
+		flame_take(rd->input, step);
+		nr += step;
+	}
+}
+
+/* The chunk stays in the file, which is read where it is needed. */
+static void use_file(struct flame_reader *rd, struct chunk *c, int fd, uint64_t size)
+{
+	struct stat st;
+	uint64_t end = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
+
+	c->fd = fd;
+	c->base = flame_input_offset(rd->input);
+	if (end > rd->input->limit)
+		end = rd->input->limit;
+	c->size = end < c->base ? 0 : end - c->base < size ? end - c->base : size;
+}
+
+static void parse_header(struct chunk *c, const unsigned char *h)
+{
+	c->pools = be(h + 16, 8);
+	c->metadata = be(h + 24, 8);
+	c->start_ns = be(h + 32, 8);
+	c->start_ticks = be(h + 48, 8);
+	c->frequency = be(h + 56, 8);
+}
+
+/* Return: 0 or a failure; with chunk->size 0 there is none. */
+static int load_chunk(struct flame_reader *rd, struct chunk *c, const unsigned char *head)
+{
+	uint64_t size = be(head + 8, 8), left = UINT64_MAX;
+	bool unfinished = head[64] || size < HEADER || (size == UNFINISHED_SIZE && !c->metadata);
+	int fd = flame_input_fd(rd->input), err = 0;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st))
+		left = (uint64_t)st.st_size - c->offset;
+	if (fd >= 0 && (unfinished ? left : size) > IMAGE_MAX && left > IMAGE_MAX)
+		use_file(rd, c, fd, unfinished ? UINT64_MAX : size);
+	else if (unfinished)
+		err = load_events(rd, c);
+	else
+		err = load_bytes(rd, c, size);
+	c->damaged = unfinished || c->size < size;
+	return err;
+}
+
+/* ---- Events of a chunk ---- */
+
+struct walker {
+	struct state *st;
+	const unsigned char *buf;
+	size_t pos, len;
+	uint64_t at;		/* offset of buf[0] in the chunk */
+	bool torn;		/* the last event is not whole */
+	uint64_t bad_size;	/* where an event has no size; 0: nowhere */
+};
+
+struct event {
+	uint64_t at, size, type;
+	struct jfr_cursor c;	/* behind the type; of events longer than WINDOW the start only */
+	bool partial;
+};
+
+static void fill(struct walker *w, uint64_t at)
+{
+	struct chunk *c = &w->st->chunk;
+	size_t want = near_end(c, at) < WINDOW ? (size_t)near_end(c, at) : WINDOW;
+
+	w->at = at;
+	w->pos = w->len = 0;
+	while (w->len < want) {
+		ssize_t got = pread(c->fd, w->st->window + w->len, want - w->len, (off_t)(c->base + at + w->len));
+
+		if (got <= 0)
+			break;
+		w->len += (size_t)got;
+	}
+}
+
+static int start_walk(struct walker *w, struct state *st)
+{
+	*w = (struct walker){ .st = st };
+	if (st->chunk.image) {
+		w->buf = st->chunk.image;
+		w->len = st->chunk.len;
+		w->pos = HEADER;
+		return 0;
+	}
+	if (!st->window)
+		st->window = malloc(WINDOW);
+	w->buf = st->window;
+	if (!st->window)
+		return FLAME_ENOMEM;
+	fill(w, HEADER);
+	return 0;
+}
+
+/* The window moves so that the event at its position is in it, all of it if it fits. */
+static bool move_window(struct walker *w, uint64_t want)
+{
+	if (w->st->chunk.image || near_end(&w->st->chunk, w->at + w->pos) <= w->len - w->pos)
+		return false;
+	if (w->len - w->pos >= want || !w->pos)
+		return false;
+	fill(w, w->at + w->pos);
+	return true;
+}
+
+/* Return: false at the chunk's end, and where the events cannot be followed any further. */
+static bool next_event(struct walker *w, struct event *e)
+{
+	const struct chunk *chunk = &w->st->chunk;
+	const unsigned char *start;
+	size_t len;
+
+	if (w->len - w->pos < 18)
+		move_window(w, 18);
+	start = w->buf + w->pos;
+	len = w->len - w->pos;
+	e->at = w->at + w->pos;
+	if (!len || (*start == 'F' && is_header((struct flame_span){ (const char *)start, len })))
+		return false;
+	e->c = (struct jfr_cursor){ start, start + len, false };
+	e->size = jfr_varint(&e->c);
+	e->type = jfr_varint(&e->c);
+	if (e->c.bad || e->size > near_end(chunk, e->at)) {
+		w->torn = true;
+		return false;
+	}
+	if (e->size < (uint64_t)(e->c.p - start)) {
+		w->bad_size = e->at;
+		return false;
+	}
+	e->partial = e->size > len;
+	if (e->partial && move_window(w, e->size))
+		return next_event(w, e);
+	if (e->partial) {
+		fill(w, e->at + e->size);
+		e->c.end = e->c.p;
+		return true;
+	}
+	e->c.end = start + e->size;
+	w->pos += (size_t)e->size;
+	return true;
+}
+
+/* The whole event at @at, of type @type. Return: 0, FLAME_EFORMAT where there is none, FLAME_ENOMEM. */
+static int fetch_event(struct state *st, uint64_t at, uint64_t type, struct jfr_cursor *c)
+{
+	const struct chunk *chunk = &st->chunk;
+	unsigned char head[18], *blob;
+	ssize_t got;
+	uint64_t size;
+
+	if (at < HEADER || at >= chunk->size)
+		return FLAME_EFORMAT;
+	if (chunk->image) {
+		*c = (struct jfr_cursor){ chunk->image + at, chunk->image + chunk->size, false };
+		size = jfr_varint(c);
+		if (c->bad || size > near_end(chunk, at))
+			return FLAME_EFORMAT;
+		c->end = chunk->image + at + size;
+		return c->p <= c->end && jfr_varint(c) == type && !c->bad ? 0 : FLAME_EFORMAT;
+	}
+	got = pread(chunk->fd, head, sizeof(head), (off_t)(chunk->base + at));
+	*c = (struct jfr_cursor){ head, head + (got < 0 ? 0 : got), false };
+	size = jfr_varint(c);
+	if (c->bad || jfr_varint(c) != type || c->bad || size > near_end(chunk, at) || size < (size_t)(c->p - head))
+		return FLAME_EFORMAT;
+	/* No more than the file has: near_end() is what there is. */
+	if (!array_reserve((void **)&st->blobs, &st->room_blobs, st->nr_blobs + 1, sizeof(*st->blobs)))
+		return FLAME_ENOMEM;
+	blob = malloc((size_t)size);
+	if (!blob)
+		return FLAME_ENOMEM;
+	st->blobs[st->nr_blobs++] = blob;
+	for (size_t done = 0; done < size; done += (size_t)got) {
+		got = pread(chunk->fd, blob + done, (size_t)size - done, (off_t)(chunk->base + at + done));
+		if (got <= 0)
+			return FLAME_EFORMAT;
+	}
+	*c = (struct jfr_cursor){ blob + (c->p - head), blob + size, false };
+	return 0;
+}
+
+/* ---- Metadata and pools ---- */
+
+static bool note_checkpoint(struct state *st, uint64_t at)
+{
+	if (!array_reserve((void **)&st->checkpoints, &st->room_checkpoints, st->nr_checkpoints + 1, sizeof(*st->checkpoints)))
+		return false;
+	st->checkpoints[st->nr_checkpoints++] = at;
+	return true;
+}
+
+/* Look at all events for metadata and checkpoints, and find where the events end. */
+static int survey(struct state *st)
+{
+	struct walker w;
+	struct event e;
+	int err = start_walk(&w, st);
+
+	st->nr_checkpoints = 0;
+	st->chunk.metadata = 0;
+	while (!err && next_event(&w, &e)) {
+		if (!e.type)
+			st->chunk.metadata = e.at;
+		else if (e.type == 1 && !note_checkpoint(st, e.at))
+			err = FLAME_ENOMEM;
+	}
+	if (err)
+		return err;
+	st->chunk.size = w.at + w.pos;
+	st->chunk.zero_at = w.bad_size;
+	return 0;
+}
+
+/* The pools of the checkpoint at @at; *@delta is where the one before it is. */
+static int read_checkpoint(struct state *st, uint64_t at, int64_t *delta)
+{
+	struct jfr_cursor c;
+	int err = fetch_event(st, at, 1, &c);
+
+	if (err)
+		return err;
+	jfr_varint(&c);
+	jfr_varint(&c);
+	*delta = (int64_t)jfr_varint(&c);
+	if (c.p < c.end)
+		c.p++;
+	else
+		c.bad = true;
+	return c.bad ? FLAME_EFORMAT : jfr_pools_add(&st->pools, &c);
+}
+
+/* Checkpoints are chained from the last one back. Return: FLAME_EFORMAT where the chain is broken. */
+static int follow_chain(struct state *st)
+{
+	uint64_t at = st->chunk.pools;
+	int64_t delta;
+	int err;
+
+	for (;;) {
+		err = read_checkpoint(st, at, &delta);
+		if (err || !delta)
+			return err;
+		if (delta > 0 || (uint64_t)-delta > at)
+			return FLAME_EFORMAT;
+		at -= (uint64_t)-delta;
+	}
+}
+
+static int read_pools(struct state *st)
+{
+	int err = st->chunk.damaged ? FLAME_EFORMAT : follow_chain(st);
+	int64_t delta;
+
+	if (err != FLAME_EFORMAT)
+		return err;
+	if (!st->chunk.damaged)
+		err = survey(st);
+	else
+		err = 0;
+	st->chunk.damaged = true;
+	for (size_t i = st->nr_checkpoints; (!err || err == FLAME_EFORMAT) && i-- > 0;)
+		err = read_checkpoint(st, st->checkpoints[i], &delta);
+	return err == FLAME_EFORMAT ? 0 : err;
+}
+
+/* Return: true where --event names this event, so that it is not added to others. */
+static bool is_asked(const struct flame_read_options *o, const struct kind *kind)
+{
+	const char *last = strrchr(kind->event, '.');
+
+	return o->event && (!strcmp(o->event, kind->event) || (last && !strcmp(o->event, last + 1)));
+}
+
+static flame_type make_type(struct flame_reader *rd, const char *name, const char *event, bool counts, const struct kind *kind)
+{
+	const char *unit = counts ? "count" : kind->unit;
+	struct flame_type_info info = { .unit = flame_intern(rd->profile, unit, strlen(unit)), .kind = kind->value_kind };
+	char *text;
+	int len = asprintf(&text, "%s%s%s", name, event, counts && kind->amount ? "/count" : "");
+
+	if (len < 0)
+		return 0;
+	info.name = flame_intern(rd->profile, text, (size_t)len);
+	free(text);
+	return flame_type_row(rd->profile, &info);
+}
+
+/* Types of the named kinds, in the order of preference. */
+static void make_types(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	for (size_t i = 0; i < NR_NAMED; i++) {
+		const char *colon = kinds[i].type ? strchr(kinds[i].type, ':') : NULL;
+		char group[32] = "";
+
+		if (!kinds[i].type)
+			continue;
+		if (colon && strcmp(colon + 1, kinds[i].event) && is_asked(rd->options, &kinds[i])) {
+			memcpy(group, kinds[i].type, (size_t)(colon + 1 - kinds[i].type));
+			st->types[i] = make_type(rd, group, kinds[i].event, false, &kinds[i]);
+		} else {
+			st->types[i] = make_type(rd, kinds[i].type, "", false, &kinds[i]);
+		}
+	}
+}
+
+/* Return: the kind of an event; NULL where it is none that is used. */
+static const struct kind *find_kind(const struct jfr_types *types, const struct jfr_class *class)
+{
+	const struct jfr_field *stack;
+	const struct jfr_class *type;
+
+	for (size_t i = 0; i < NR_NAMED; i++) {
+		if (span_is(class->name, kinds[i].event))
+			return &kinds[i];
+	}
+	stack = class->event ? jfr_field_find(types, class, "stackTrace") : NULL;
+	type = stack ? jfr_class_of_id(types, stack->type) : NULL;
+	if (!type || !span_is(type->name, "jdk.types.StackTrace"))
+		return NULL;
+	return jfr_field_find(types, class, "duration") ? &timed : &counted;
+}
+
+static enum jfr_unit unit_of(const struct jfr_types *types, const struct jfr_class *class, const struct kind *kind,
+			     const char *name)
+{
+	const struct jfr_field *f = name && kind->unit && !strcmp(kind->unit, "ns") ? jfr_field_find(types, class, name) : NULL;
+
+	return !f ? JFR_UNIT_NONE : f->unit ? f->unit : JFR_TICKS;
+}
+
+static int add_plan(struct flame_reader *rd, const struct jfr_class *class, const struct kind *kind)
+{
+	struct state *st = rd->state;
+	const struct jfr_types *types = &st->schema.types;
+	const char *names[NR_SLOTS] = {
+		[TIME] = "startTime", [STACK] = "stackTrace", [STATE] = "state", [AMOUNT] = kind->amount,
+		[AMOUNT2] = kind->amount2, [LEAF] = kind->leaf, [FAILED] = "failed", [BIASED] = "biased", [ADDRESS] = "address",
+	};
+	struct plan plan = { .kind = kind, .class = class };
+	int err;
+
+	names[THREAD] = jfr_field_find(types, class, "sampledThread") ? "sampledThread" : "eventThread";
+	plan.has_thread = jfr_field_find(types, class, names[THREAD]) != NULL;
+	plan.has_state = jfr_field_find(types, class, "state") != NULL;
+	plan.counts = !kind->amount || !jfr_field_find(types, class, kind->amount);
+	plan.unit = unit_of(types, class, kind, kind->amount);
+	if (kind >= kinds && kind < kinds + NR_NAMED && !(plan.counts && kind->amount))
+		plan.type = st->types[kind - kinds];
+	if (kind->action == EXECUTION) {
+		for (size_t i = 0; i < NR_NAMED; i++) {
+			if (kinds[i].action == EXECUTION)
+				plan.wall = st->types[i];
+		}
+	}
+	err = jfr_compile(&plan.program, types, class, names, NR_SLOTS, false);
+	if (err || !array_reserve((void **)&st->plans, &st->room_plans, st->nr_plans + 1, sizeof(*st->plans)) ||
+	    idmap_add(&st->plan_ids, class->id, (uint32_t)st->nr_plans) == UINT32_MAX) {
+		free(plan.program.steps);
+		return err == FLAME_EFORMAT ? flame_skip(rd, "a type of event nests too deep or is not defined") : FLAME_ENOMEM;
+	}
+	st->plans[st->nr_plans++] = plan;
+	return 0;
+}
+
+static void release_schema(struct state *st)
+{
+	for (size_t i = 0; i < st->nr_plans; i++)
+		free(st->plans[i].program.steps);
+	st->nr_plans = 0;
+	idmap_clear(&st->plan_ids);
+	jfr_schema_release(&st->schema);
+	st->has_schema = false;
+}
+
+/* Chunks of one recording have the same metadata, which is then read once. */
+static int read_metadata(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct jfr_cursor c;
+	int err = fetch_event(st, st->chunk.metadata, 0, &c);
+
+	for (int i = 0; !err && i < 3; i++)
+		jfr_varint(&c);	/* when, how long, number of the metadata */
+	if (err || c.bad)
+		return err ? err : FLAME_EFORMAT;
+	if (st->has_schema && jfr_types_same(&st->schema.types, c.p, (size_t)(c.end - c.p)))
+		return 0;
+	release_schema(st);
+	err = jfr_schema_read(&st->schema, c.p, (size_t)(c.end - c.p));
+	st->has_schema = !err;
+	for (size_t i = 0; !err && i < st->schema.types.nr_classes; i++) {
+		const struct jfr_class *class = &st->schema.types.classes[i];
+		const struct kind *kind = find_kind(&st->schema.types, class);
+
+		err = kind ? add_plan(rd, class, kind) : 0;
+	}
+	return err;
+}
+
+/* ---- Samples ---- */
+
+/* Return: false where it does not fit. */
+static bool to_ns(const struct chunk *c, uint64_t n, enum jfr_unit unit, int64_t *value)
+{
+	static const uint64_t scale[] = {
+		[JFR_UNIT_NONE] = 1, [JFR_NANOSECONDS] = 1, [JFR_MICROSECONDS] = 1000,
+		[JFR_MILLISECONDS] = 1000000, [JFR_SECONDS] = 1000000000,
+	};
+	unsigned __int128 v = unit == JFR_TICKS ? (unsigned __int128)n * 1000000000 / (c->frequency ? c->frequency : 1000000000) :
+						  (unsigned __int128)n * scale[unit];
+
+	*value = (int64_t)v;
+	return v <= INT64_MAX;
+}
+
+/* Nanoseconds since 1970 of a time in ticks. */
+static double time_of(const struct chunk *c, uint64_t ticks)
+{
+	return (double)c->start_ns + (double)(int64_t)(ticks - c->start_ticks) * 1e9 / (c->frequency ? (double)c->frequency : 1e9);
+}
+
+static bool out_of_time(const struct flame_reader *rd, uint64_t ticks)
+{
+	const struct flame_read_options *o = rd->options;
+	struct state *st = rd->state;
+	double t;
+
+	if (o->time_from <= 0 && o->time_to <= 0)
+		return false;
+	t = (time_of(&st->chunk, ticks) - st->first_ns) / 1e9;
+	return t < o->time_from || (o->time_to > 0 && t > o->time_to);
+}
+
+/* The value of an event. Return: false where it does not fit 63 bits. */
+static bool value_of(const struct chunk *c, const struct plan *plan, const struct jfr_value *v, int64_t *value)
+{
+	uint64_t n = v[AMOUNT].n;
+
+	*value = 1;
+	if (plan->counts)
+		return true;
+	if (!n && plan->kind->amount2)
+		n = v[AMOUNT2].n;
+	if (plan->unit)
+		return to_ns(c, n, plan->unit, value);
+	*value = (int64_t)n;
+	return n <= INT64_MAX;
+}
+
+static uint32_t sum_hash(const struct sum *s)
+{
+	return (uint32_t)hash_mix(hash_mix(s->stack ^ HASH_A, s->thread ^ HASH_B) ^ s->leaf, ((uint64_t)s->plan << 32 | s->state) ^ HASH_C);
+}
+
+static bool same_sum(const struct sum *a, const struct sum *b)
+{
+	return a->stack == b->stack && a->thread == b->thread && a->leaf == b->leaf && a->plan == b->plan && a->state == b->state;
+}
+
+static bool grow_sums(struct state *st)
+{
+	if (!index_grow(&st->sum_index))
+		return false;
+	for (size_t i = 0; i < st->nr_sums; i++)
+		index_put(&st->sum_index, sum_hash(&st->sums[i]), (uint32_t)i + 1);
+	return true;
+}
+
+/* Return: the sum that is like @key; NULL without memory. */
+static struct sum *find_sum(struct state *st, const struct sum *key)
+{
+	struct index *x = &st->sum_index;
+	uint32_t hash = sum_hash(key), row;
+
+	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
+		if (same_sum(&st->sums[row - 1], key))
+			return &st->sums[row - 1];
+	}
+	if (!array_reserve((void **)&st->sums, &st->room_sums, st->nr_sums + 1, sizeof(*st->sums)) ||
+	    (!index_has_room(x) && !grow_sums(st)))
+		return NULL;
+	st->sums[st->nr_sums++] = *key;
+	index_put(x, hash, (uint32_t)st->nr_sums);
+	return &st->sums[st->nr_sums - 1];
+}
+
+static int add_timed(struct state *st, const struct jfr_value *v, int64_t value, uint64_t nr, uint32_t sum)
+{
+	if (!array_reserve((void **)&st->timed, &st->room_timed, st->nr_timed + 1, sizeof(*st->timed)))
+		return FLAME_ENOMEM;
+	st->timed[st->nr_timed++] = (struct timed_event){
+		.time = v[TIME].n, .address = v[ADDRESS].n, .value = value, .nr = nr, .sum = sum,
+		.seq = (uint32_t)st->nr_timed,
+	};
+	return 0;
+}
+
+static bool is_malloc(const struct kind *kind)
+{
+	return !strcmp(kind->event, "profiler.Malloc");
+}
+
+static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr_value *v)
+{
+	struct state *st = rd->state;
+	const struct plan *plan = &st->plans[plan_nr];
+	const struct kind *kind = plan->kind;
+	bool state = plan->has_state && (kind->action == EXECUTION || rd->options->state);
+	struct sum key = { .stack = v[STACK].n, .plan = plan_nr }, *sum;
+	int64_t value;
+	uint64_t nr = 1;
+
+	if (!value_of(&st->chunk, plan, v, &value))
+		return flame_skip(rd, "the value of an event does not fit 63 bits");
+	if (kind->value_kind == WALL && kind->amount && !plan->unit)
+		nr = value > 0 ? (uint64_t)value : 0;
+	if (rd->options->threads || rd->options->keep_task || rd->options->root > FLAME_ROOT_NONE)
+		key.thread = v[THREAD].n;
+	if (kind->leaf_kind)
+		key.leaf = v[LEAF].n;
+	if (state)
+		key.state = (uint32_t)v[STATE].n;
+	sum = find_sum(st, &key);
+	if (!sum)
+		return FLAME_ENOMEM;
+	if (rd->options->ordered || (rd->options->leak && is_malloc(kind)))
+		return add_timed(st, v, value, nr, (uint32_t)(sum - st->sums));
+	if (__builtin_add_overflow(sum->value, value, &sum->value))
+		return flame_fail(rd, FLAME_EOVERFLOW, "the sum of %.*s does not fit 64 bits", (int)plan->class->name.len,
+				  plan->class->name.s);
+	sum->nr += nr;
+	return 0;
+}
+
+static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_cursor *c)
+{
+	struct state *st = rd->state;
+	const struct plan *plan = &st->plans[plan_nr];
+	struct jfr_value v[NR_SLOTS] = { { 0 } };
+
+	if (!jfr_run(&plan->program, c, v))
+		return flame_skip(rd, "an event is shorter than its fields");
+	switch (plan->kind->action) {
+	case DATA_LOSS:
+		st->lost_bytes += v[AMOUNT].n;
+		return 0;
+	case CPU_LOST:
+		st->lost_samples += v[AMOUNT].n;
+		flame_lost_add(rd->profile, v[AMOUNT].n);
+		return 0;
+	case FREE:
+		return rd->options->leak ? add_timed(st, v, 0, 0, UINT32_MAX) : 0;
+	default:
+		break;
+	}
+	if (out_of_time(rd, v[TIME].n))
+		return 0;
+	st->failed += v[FAILED].n;
+	st->biased += v[BIASED].n;
+	return add_event(rd, plan_nr, v);
+}
+
+static int scan_events(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct walker w;
+	struct event e;
+	int err = start_walk(&w, st);
+
+	while (!err && next_event(&w, &e)) {
+		uint32_t plan;
+
+		if (e.type <= 1 || !idmap_get(&st->plan_ids, e.type, &plan))
+			continue;
+		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB") : take_event(rd, plan, &e.c);
+	}
+	if (w.torn || w.bad_size) {
+		st->chunk.damaged = true;
+		st->chunk.zero_at = w.bad_size;
+	}
+	return err;
+}
+
+/* When the first sample of the recording was taken: --time counts from there. */
+static int find_first(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct walker w;
+	struct event e;
+	int err = start_walk(&w, st);
+
+	while (!err && next_event(&w, &e)) {
+		struct jfr_value v[NR_SLOTS] = { { 0 } };
+		uint32_t plan;
+		double t;
+
+		if (e.type <= 1 || e.partial || !idmap_get(&st->plan_ids, e.type, &plan) || !st->plans[plan].kind->unit ||
+		    !jfr_run(&st->plans[plan].program, &e.c, v))
+			continue;
+		t = time_of(&st->chunk, v[TIME].n);
+		if (!st->has_first || t < st->first_ns)
+			st->first_ns = t;
+		st->has_first = true;
+	}
+	return err;
+}
+
+/* ---- From a chunk's sums to the profile ---- */
+
+/* Whether the thread was in the state that is asked for; without "STATE_", in any case. */
+static bool is_state(struct flame_span state, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	if (state.len > 6 && !memcmp(state.s, "STATE_", 6) && strncasecmp(wanted, "STATE_", 6)) {
+		state.s += 6;
+		state.len -= 6;
+	}
+	return state.len == n && !strncasecmp(state.s, wanted, n);
+}
+
+/* async-profiler's samples of CPU time have a state of their own; the others are of wall-clock time. */
+static bool is_wall(const struct jfr_pools *pools, struct flame_span state)
+{
+	return pools->has_default_state && state.len && !span_is(state, "STATE_DEFAULT");
+}
+
+static flame_type type_of(struct flame_reader *rd, struct plan *plan, struct flame_span state)
+{
+	struct state *st = rd->state;
+	char name[256];
+
+	if (plan->kind->action == EXECUTION && is_wall(&st->pools, state))
+		return plan->wall;
+	if (!plan->type && plan->kind->type) {
+		plan->type = make_type(rd, plan->kind->type, "", plan->counts, plan->kind);
+	} else if (!plan->type) {
+		size_t len = plan->class->name.len < sizeof(name) ? plan->class->name.len : sizeof(name) - 1;
+
+		memcpy(name, plan->class->name.s, len);
+		name[len] = '\0';
+		plan->type = make_type(rd, name, "", plan->counts, plan->kind);
+	}
+	return plan->type;
+}
+
+static flame_frame leaf_of(struct jfr_pools *pools, enum leaf leaf, uint64_t id)
+{
+	switch (leaf) {
+	case CLASS_LEAF:
+		return jfr_pools_class(pools, id, FLAME_JIT_INLINED);
+	case OUTSIDE_LEAF:
+		return jfr_pools_class(pools, id, FLAME_KERNEL);
+	case OBJECT_LEAF:
+		return jfr_pools_object(pools, id, FLAME_JIT_INLINED);
+	case METHOD_LEAF:
+		return jfr_pools_method(pools, id, FLAME_JIT);
+	default:
+		return 0;
+	}
+}
+
+/* The root that the options ask for, and the task. */
+static flame_stack root_of(struct flame_reader *rd, const struct sum *sum, flame_task *task)
+{
+	struct state *st = rd->state;
+	const struct flame_read_options *o = rd->options;
+	bool named = o->root > FLAME_ROOT_NONE;
+	struct flame_task_info info = { .pid = -1, .tid = -1 };
+	flame_stack root = 0;
+	flame_frame thread;
+
+	*task = 0;
+	if (!o->threads && !o->keep_task && !named)
+		return 0;
+	thread = jfr_pools_thread(&st->pools, sum->thread, &info);
+	if (o->keep_task)
+		*task = flame_task_row(rd->profile, &info);
+	if (named)
+		root = flame_task_root(rd->profile, &info);
+	return o->threads ? flame_stack_push(rd->profile, root, thread) : root;
+}
+
+/* Return: false where the sum is left out. */
+static bool resolve(struct flame_reader *rd, const struct sum *sum, struct flame_sample *s)
+{
+	struct state *st = rd->state;
+	struct plan *plan = &st->plans[sum->plan];
+	struct flame_span state = { "", 0 };
+	flame_frame leaf;
+
+	if (plan->has_state && (plan->kind->action == EXECUTION || rd->options->state))
+		state = jfr_pools_state(&st->pools, sum->state);
+	if (rd->options->state && !is_state(state, rd->options->state))
+		return false;
+	s->type = type_of(rd, plan, state);
+	if (st->chunk.damaged && sum->stack && !jfr_pools_has(&st->pools, JFR_STACKS, sum->stack)) {
+		st->chunk.lost += sum->nr;
+		return false;
+	}
+	s->stack = jfr_pools_stack(&st->pools, sum->stack, root_of(rd, sum, &s->task));
+	leaf = leaf_of(&st->pools, plan->kind->leaf_kind, sum->leaf);
+	if (leaf)
+		s->stack = flame_stack_push(rd->profile, s->stack, leaf);
+	st->chunk.used += sum->nr;
+	return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct timed_event *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+static int add_block(struct state *st, const struct timed_event *e, const struct flame_sample *s)
+{
+	struct idmap_slot *slot;
+
+	if (!array_reserve((void **)&st->blocks, &st->room_blocks, st->nr_blocks + 1, sizeof(*st->blocks)) ||
+	    idmap_add(&st->addresses, e->address, (uint32_t)st->nr_blocks) == UINT32_MAX)
+		return FLAME_ENOMEM;
+	/* Memory that was freed unseen and allocated again: the new block counts. */
+	slot = idmap_slot(&st->addresses, e->address);
+	if (slot->value - 1 < st->nr_blocks)
+		st->blocks[slot->value - 1].nr = 0;
+	slot->value = (uint32_t)st->nr_blocks + 1;
+	st->blocks[st->nr_blocks++] = (struct block){ *s, 1 };
+	return 0;
+}
+
+static void free_block(struct state *st, uint64_t address)
+{
+	uint32_t row;
+
+	if (idmap_get(&st->addresses, address, &row))
+		st->blocks[row].nr = 0;
+}
+
+/* Events whose order matters, in this order. */
+static int add_in_order(struct flame_reader *rd, const struct flame_sample *samples)
+{
+	struct state *st = rd->state;
+	int err = 0;
+
+	qsort(st->timed, st->nr_timed, sizeof(*st->timed), by_time);
+	for (size_t i = 0; !err && i < st->nr_timed; i++) {
+		const struct timed_event *e = &st->timed[i];
+		struct flame_sample s;
+
+		if (e->sum == UINT32_MAX) {
+			free_block(st, e->address);
+			continue;
+		}
+		s = samples[e->sum];
+		s.value = e->value;
+		s.nr_samples = e->nr;
+		if (!s.type)
+			continue;
+		if (rd->options->leak && is_malloc(st->plans[st->sums[e->sum].plan].kind))
+			err = add_block(st, e, &s);
+		else
+			err = flame_sample_add(rd->profile, &s);
+	}
+	return err;
+}
+
+static int add_sums(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_sample *samples = st->nr_timed ? calloc(st->nr_sums + 1, sizeof(*samples)) : NULL;
+	int err = st->nr_timed && !samples ? FLAME_ENOMEM : 0;
+
+	for (size_t i = 0; !err && i < st->nr_sums; i++) {
+		const struct sum *sum = &st->sums[i];
+		struct flame_sample s = { .value = sum->value, .nr_samples = sum->nr };
+
+		if (!resolve(rd, sum, &s))
+			continue;
+		if (samples)
+			samples[i] = s;
+		if (sum->nr)
+			err = flame_sample_add(rd->profile, &s);
+	}
+	if (!err && samples)
+		err = add_in_order(rd, samples);
+	free(samples);
+	return err;
+}
+
+/* ---- Chunks ---- */
+
+static void reset_chunk(struct state *st)
+{
+	struct chunk *c = &st->chunk;
+
+	if (c->fd >= 0 && !c->base)
+		close(c->fd);
+	*c = (struct chunk){ .image = c->image, .room = c->room, .fd = -1 };
+	for (size_t i = 0; i < st->nr_blobs; i++)
+		free(st->blobs[i]);
+	st->nr_blobs = 0;
+	st->nr_sums = 0;
+	st->nr_timed = 0;
+	if (st->sum_index.slots)
+		memset(st->sum_index.slots, 0, ((size_t)st->sum_index.mask + 1) * sizeof(*st->sum_index.slots));
+	st->sum_index.nr = 0;
+}
+
+static void report_damage(struct flame_reader *rd, const char *what)
+{
+	struct state *st = rd->state;
+	const struct chunk *c = &st->chunk;
+
+	damaged(rd);
+	if (c->zero_at)
+		flame_diag_add(rd->diag, FLAME_WARNING, "an event at offset %llu has a size of 0 or less than its header; the rest of its chunk is not used",
+			       (unsigned long long)(c->offset + c->zero_at));
+	flame_diag_add(rd->diag, FLAME_WARNING, "the chunk at offset %llu %s; of its samples %llu are used, and %llu have their stacks in what is missing",
+		       (unsigned long long)c->offset, what, (unsigned long long)c->used, (unsigned long long)c->lost);
+}
+
+static int use_chunk(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct chunk *c = &st->chunk;
+	int err = c->damaged ? survey(st) : 0;
+	const char *what = c->damaged ? "is not finished" : "is broken";
+
+	if (!err)
+		err = read_metadata(rd);
+	if (err == FLAME_EFORMAT && !c->damaged) {
+		c->damaged = true;
+		err = survey(st);
+		if (!err)
+			err = read_metadata(rd);
+	}
+	if (err == FLAME_EFORMAT) {
+		report_damage(rd, c->metadata ? "has metadata that cannot be read" : "lacks the metadata that tell what its events mean");
+		return 0;
+	}
+	if (err)
+		return err;
+	jfr_pools_start(&st->pools, &st->schema, rd);
+	err = read_pools(st);
+	if (!err)
+		jfr_pools_ready(&st->pools);
+	if (!err && !st->has_first && (rd->options->time_from > 0 || rd->options->time_to > 0))
+		err = find_first(rd);
+	if (!err)
+		err = scan_events(rd);
+	if (!err)
+		err = add_sums(rd);
+	if (!err && c->damaged)
+		report_damage(rd, what);
+	return err;
+}
+
+static int read_chunk(struct flame_reader *rd, struct flame_span head)
+{
+	struct state *st = rd->state;
+	struct chunk *c = &st->chunk;
+	unsigned char header[HEADER];
+	int err;
+
+	memcpy(header, head.s, HEADER);
+	if (be(header + 4, 2) != 2)
+		return flame_fail(rd, FLAME_EFORMAT, "JFR version %u.%u; versions 2.0 and 2.1 can be read", (unsigned int)be(header + 4, 2),
+				  (unsigned int)be(header + 6, 2));
+	reset_chunk(st);
+	c->offset = flame_input_offset(rd->input);
+	parse_header(c, header);
+	err = load_chunk(rd, c, header);
+	if (!err)
+		err = use_chunk(rd);
+	if (!err && c->fd >= 0 && c->image == NULL && flame_input_fd(rd->input) >= 0)
+		flame_input_seek(rd->input, c->offset + c->size);
+	st->nr_chunks++;
+	return err;
+}
+
+static int add_blocks(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < st->nr_blocks; i++) {
+		if (st->blocks[i].nr)
+			err = flame_sample_add(rd->profile, &st->blocks[i].sample);
+	}
+	return err;
+}
+
+static int read_recording(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	int err = 0;
+
+	st->chunk.fd = -1;
+	make_types(rd);
+	while (!err) {
+		struct flame_span head = flame_peek(rd->input, HEADER);
+		uint64_t at = flame_input_offset(rd->input), nr;
+
+		if (!head.len)
+			break;
+		if (is_magic(head) && head.len >= HEADER) {
+			err = read_chunk(rd, head);
+			continue;
+		}
+		nr = skip_to_header(rd);
+		damaged(rd);
+		flame_diag_add(rd->diag, FLAME_WARNING, is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
+			       "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
+			       (unsigned long long)at, (unsigned long long)nr);
+	}
+	return err ? err : add_blocks(rd);
+}
+
+static void release(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	reset_chunk(st);
+	release_schema(st);
+	jfr_pools_release(&st->pools);
+	idmap_release(&st->plan_ids);
+	idmap_release(&st->addresses);
+	free(st->chunk.image);
+	free(st->plans);
+	free(st->blobs);
+	free(st->window);
+	free(st->checkpoints);
+	free(st->sums);
+	free(st->sum_index.slots);
+	free(st->timed);
+	free(st->blocks);
+}
+
+static void join(struct flame_reader *rd, const void *from)
+{
+	struct state *st = rd->state;
+	const struct state *slice = from;
+
+	st->failed += slice->failed;
+	st->biased += slice->biased;
+	st->lost_bytes += slice->lost_bytes;
+	st->lost_samples += slice->lost_samples;
+}
+
+static int finish(struct flame_reader *rd, struct flame_profile **profile)
+{
+	struct state *st = rd->state;
+
+	(void)profile;
+	if (st->lost_bytes)
+		flame_diag_add(rd->diag, FLAME_WARNING, "the JVM lost %llu bytes of events (jdk.DataLoss): its buffers were too small (memorysize)",
+			       (unsigned long long)st->lost_bytes);
+	if (st->lost_samples)
+		flame_diag_add(rd->diag, FLAME_WARNING, "the JVM lost %llu samples (jdk.CPUTimeSamplesLost): sample at a lower rate",
+			       (unsigned long long)st->lost_samples);
+	if (st->failed)
+		flame_note(rd, "the stack of %llu samples could not be taken (jdk.CPUTimeSample, failed); they are [unknown]",
+			   (unsigned long long)st->failed);
+	if (st->biased)
+		flame_note(rd, "the stacks of %llu samples were taken at a safepoint behind where the sample fell (jdk.CPUTimeSample, biased)",
+			   (unsigned long long)st->biased);
+	return 0;
+}
+
+/* Chunks are read by several threads, unless what happens in one matters for the next. */
+static uint64_t piece(struct flame_reader *rd, struct flame_span head)
+{
+	const struct flame_read_options *o = rd->options;
+	const unsigned char *h = (const unsigned char *)head.s;
+
+	if (head.len < HEADER || !is_header(head) || h[64] || o->leak || o->time_from > 0 || o->time_to > 0)
+		return 0;
+	return be(h + 8, 8) < HEADER ? 0 : be(h + 8, 8);
+}
+
+static int probe(struct flame_span head)
+{
+	return is_magic(head) ? FLAME_SCORE_MAGIC : FLAME_SCORE_NOT;
+}
+
+const struct flame_converter flame_jfr_converter = {
+	.name = "jfr",
+	.summary = "recordings of Java Flight Recorder and async-profiler (.jfr)",
+	.state_size = sizeof(struct state),
+	.probe = probe,
+	.read = read_recording,
+	.release = release,
+	.piece = piece,
+	.join = join,
+	.finish = finish,
+};
