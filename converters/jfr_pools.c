@@ -614,8 +614,10 @@ flame_frame jfr_pools_thread(struct jfr_pools *pools, uint64_t id, struct flame_
 	task->comm = flame_intern(pools->profile, name.s, name.len);
 	if (!name_room(pools, name.len, 8))
 		return 0;
-	len = (size_t)sprintf(pools->name, "[%.*s%stid=%llu]", (int)name.len, name.s, name.len ? " " : "",
-			      (unsigned long long)tid);
+	len = (size_t)sprintf(pools->name, "[tid=%llu]", (unsigned long long)tid);
+	/* async-profiler calls threads without a name just this. */
+	if (name.len && (name.len != len || memcmp(name.s, pools->name, len)))
+		len = (size_t)sprintf(pools->name, "[%.*s tid=%llu]", (int)name.len, name.s, (unsigned long long)tid);
 	return make_frame(pools, len, FLAME_TASK, (struct flame_span){ "", 0 });
 }
 
