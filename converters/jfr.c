@@ -25,6 +25,7 @@
 #define HEADER 68
 #define IMAGE_MAX ((uint64_t)32 << 20)	/* chunks up to this are read as a whole */
 #define WINDOW ((size_t)1 << 20)	/* others in pieces of this, the longest event that is used */
+#define NEAR_IDS 4096			/* types' ids are numbers from 1 on */
 #define UNFINISHED_SIZE ((uint64_t)1 << 30)	/* async-profiler's, until it knows better */
 
 /* What is done with an event. */
@@ -113,7 +114,7 @@ struct plan {
 	struct jfr_program program;
 	enum jfr_unit unit;	/* of the amount, where it is a time */
 	bool counts;			/* the amount is missing: 1 each */
-	bool has_thread, has_state;
+	bool has_state;
 	flame_type type, wall;		/* 0 until the first sample */
 };
 
@@ -162,6 +163,7 @@ struct state {
 	struct plan *plans;
 	size_t nr_plans, room_plans;
 	struct idmap plan_ids;		/* type id -> plan */
+	uint16_t near_plans[NEAR_IDS];	/* the same for low ids; plan + 1, 0: none */
 	struct jfr_pools pools;
 	unsigned char **blobs;		/* events that were read from fd */
 	size_t nr_blobs, room_blobs;
@@ -378,6 +380,7 @@ struct walker {
 struct event {
 	uint64_t at, size, type;
 	struct jfr_cursor c;	/* behind the type; of events longer than WINDOW the start only */
+	size_t room;		/* bytes that can be read from c.p on */
 	bool partial;
 };
 
@@ -459,6 +462,7 @@ static bool next_event(struct walker *w, struct event *e)
 		e->c.end = e->c.p;
 		return true;
 	}
+	e->room = (size_t)(e->c.end - e->c.p);
 	e->c.end = start + e->size;
 	w->pos += (size_t)e->size;
 	return true;
@@ -654,19 +658,26 @@ static enum jfr_unit unit_of(const struct jfr_types *types, const struct jfr_cla
 	return !f ? JFR_UNIT_NONE : f->unit ? f->unit : JFR_TICKS;
 }
 
+static bool wants_thread(const struct flame_read_options *o)
+{
+	return o->threads || o->keep_task || o->root > FLAME_ROOT_NONE;
+}
+
 static int add_plan(struct flame_reader *rd, const struct jfr_class *class, const struct kind *kind)
 {
 	struct state *st = rd->state;
 	const struct jfr_types *types = &st->schema.types;
+	const struct flame_read_options *o = rd->options;
+	/* Each field that is read costs time, so it is only those that are needed. */
 	const char *names[NR_SLOTS] = {
-		[TIME] = "startTime", [STACK] = "stackTrace", [STATE] = "state", [AMOUNT] = kind->amount,
-		[AMOUNT2] = kind->amount2, [LEAF] = kind->leaf, [FAILED] = "failed", [BIASED] = "biased", [ADDRESS] = "address",
+		[TIME] = o->ordered || o->leak || o->time_from > 0 || o->time_to > 0 ? "startTime" : NULL, [STACK] = "stackTrace", [STATE] = o->state || kind->action == EXECUTION ? "state" : NULL, [AMOUNT] = kind->amount,
+		[AMOUNT2] = kind->amount2, [LEAF] = kind->leaf, [FAILED] = "failed", [BIASED] = "biased", [ADDRESS] = o->leak ? "address" : NULL,
 	};
 	struct plan plan = { .kind = kind, .class = class };
 	int err;
 
-	names[THREAD] = jfr_field_find(types, class, "sampledThread") ? "sampledThread" : "eventThread";
-	plan.has_thread = jfr_field_find(types, class, names[THREAD]) != NULL;
+	if (wants_thread(o))
+		names[THREAD] = jfr_field_find(types, class, "sampledThread") ? "sampledThread" : "eventThread";
 	plan.has_state = jfr_field_find(types, class, "state") != NULL;
 	plan.counts = !kind->amount || !jfr_field_find(types, class, kind->amount);
 	plan.unit = unit_of(types, class, kind, kind->amount);
@@ -685,6 +696,8 @@ static int add_plan(struct flame_reader *rd, const struct jfr_class *class, cons
 		return err == FLAME_EFORMAT ? flame_skip(rd, "a type of event nests too deep or is not defined") : FLAME_ENOMEM;
 	}
 	st->plans[st->nr_plans++] = plan;
+	if (class->id < NEAR_IDS && st->nr_plans <= UINT16_MAX)
+		st->near_plans[class->id] = (uint16_t)st->nr_plans;
 	return 0;
 }
 
@@ -694,6 +707,7 @@ static void release_schema(struct state *st)
 		free(st->plans[i].program.steps);
 	st->nr_plans = 0;
 	idmap_clear(&st->plan_ids);
+	memset(st->near_plans, 0, sizeof(st->near_plans));
 	jfr_schema_release(&st->schema);
 	st->has_schema = false;
 }
@@ -775,7 +789,9 @@ static bool value_of(const struct chunk *c, const struct plan *plan, const struc
 
 static uint32_t sum_hash(const struct sum *s)
 {
-	return (uint32_t)hash_mix(hash_mix(s->stack ^ HASH_A, s->thread ^ HASH_B) ^ s->leaf, ((uint64_t)s->plan << 32 | s->state) ^ HASH_C);
+	uint64_t a = s->stack ^ (s->leaf << 32 | s->leaf >> 32), b = s->thread << 16 ^ (uint64_t)s->plan << 48 ^ s->state;
+
+	return (uint32_t)hash_mix(a ^ HASH_A, b ^ HASH_B);
 }
 
 static bool same_sum(const struct sum *a, const struct sum *b)
@@ -831,7 +847,6 @@ static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr
 	struct state *st = rd->state;
 	const struct plan *plan = &st->plans[plan_nr];
 	const struct kind *kind = plan->kind;
-	bool state = plan->has_state && (kind->action == EXECUTION || rd->options->state);
 	struct sum key = { .stack = v[STACK].n, .plan = plan_nr }, *sum;
 	int64_t value;
 	uint64_t nr = 1;
@@ -840,11 +855,9 @@ static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr
 		return flame_skip(rd, "the value of an event does not fit 63 bits");
 	if (kind->value_kind == WALL && kind->amount && !plan->unit)
 		nr = value > 0 ? (uint64_t)value : 0;
-	if (rd->options->threads || rd->options->keep_task || rd->options->root > FLAME_ROOT_NONE)
-		key.thread = v[THREAD].n;
-	if (kind->leaf_kind)
-		key.leaf = v[LEAF].n;
-	if (state)
+	key.thread = v[THREAD].n;
+	key.leaf = v[LEAF].n;
+	if (plan->has_state)
 		key.state = (uint32_t)v[STATE].n;
 	sum = find_sum(st, &key);
 	if (!sum)
@@ -858,13 +871,20 @@ static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr
 	return 0;
 }
 
-static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_cursor *c)
+/* Return: false where the event is shorter than its fields. @room bytes can be read, those behind it too. */
+static inline bool read_fields(const struct jfr_program *program, struct jfr_cursor *c, size_t room, struct jfr_value *v)
+{
+	if (!program->nr_gets || room < program->most + 8)
+		return jfr_run(program, c, v);
+	return jfr_run_gets(program, c->p, v) <= c->end;
+}
+
+static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct event *e, struct jfr_value *v)
 {
 	struct state *st = rd->state;
 	const struct plan *plan = &st->plans[plan_nr];
-	struct jfr_value v[NR_SLOTS] = { { 0 } };
 
-	if (!jfr_run(&plan->program, c, v))
+	if (!read_fields(&plan->program, &e->c, e->room, v))
 		return flame_skip(rd, "an event is shorter than its fields");
 	switch (plan->kind->action) {
 	case DATA_LOSS:
@@ -886,9 +906,20 @@ static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_curs
 	return add_event(rd, plan_nr, v);
 }
 
+/* Return: true with the plan for events of @type. */
+static inline bool find_plan(const struct state *st, uint64_t type, uint32_t *plan)
+{
+	if (type >= NEAR_IDS)
+		return idmap_get(&st->plan_ids, type, plan);
+	*plan = st->near_plans[type] - 1u;
+	return *plan != UINT32_MAX && type > 1;
+}
+
 static int scan_events(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
+	struct jfr_value v[NR_SLOTS];
+	uint32_t last = UINT32_MAX;
 	struct walker w;
 	struct event e;
 	int err = start_walk(&w, st);
@@ -896,9 +927,13 @@ static int scan_events(struct flame_reader *rd)
 	while (!err && next_event(&w, &e)) {
 		uint32_t plan;
 
-		if (e.type <= 1 || !idmap_get(&st->plan_ids, e.type, &plan))
+		if (!find_plan(st, e.type, &plan))
 			continue;
-		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB") : take_event(rd, plan, &e.c);
+		/* Fields that a type lacks stay 0; those that it has are set each time. */
+		if (plan != last)
+			memset(v, 0, sizeof(v));
+		last = plan;
+		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB") : take_event(rd, plan, &e, v);
 	}
 	if (w.torn || w.bad_size) {
 		st->chunk.damaged = true;
@@ -920,7 +955,7 @@ static int find_first(struct flame_reader *rd)
 		uint32_t plan;
 		double t;
 
-		if (e.type <= 1 || e.partial || !idmap_get(&st->plan_ids, e.type, &plan) || !st->plans[plan].kind->unit ||
+		if (e.partial || !find_plan(st, e.type, &plan) || !st->plans[plan].kind->unit ||
 		    !jfr_run(&st->plans[plan].program, &e.c, v))
 			continue;
 		t = time_of(&st->chunk, v[TIME].n);
@@ -997,7 +1032,7 @@ static flame_stack root_of(struct flame_reader *rd, const struct sum *sum, flame
 	flame_frame thread;
 
 	*task = 0;
-	if (!o->threads && !o->keep_task && !named)
+	if (!wants_thread(o))
 		return 0;
 	thread = jfr_pools_thread(&st->pools, sum->thread, &info);
 	if (o->keep_task)
@@ -1093,16 +1128,32 @@ static int add_in_order(struct flame_reader *rd, const struct flame_sample *samp
 	return err;
 }
 
+/* The stacks of the next sums at once, which is faster than one after the other. */
+static void make_stacks(struct state *st, size_t from)
+{
+	uint64_t ids[FLAME_PATHS];
+	size_t nr = 0;
+
+	while (nr < FLAME_PATHS && from + nr < st->nr_sums) {
+		ids[nr] = st->sums[from + nr].stack;
+		nr++;
+	}
+	jfr_pools_stacks(&st->pools, ids, nr);
+}
+
 static int add_sums(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct flame_sample *samples = st->nr_timed ? calloc(st->nr_sums + 1, sizeof(*samples)) : NULL;
 	int err = st->nr_timed && !samples ? FLAME_ENOMEM : 0;
+	bool rooted = wants_thread(rd->options);
 
 	for (size_t i = 0; !err && i < st->nr_sums; i++) {
 		const struct sum *sum = &st->sums[i];
 		struct flame_sample s = { .value = sum->value, .nr_samples = sum->nr };
 
+		if (i % FLAME_PATHS == 0 && !rooted)
+			make_stacks(st, i);
 		if (!resolve(rd, sum, &s))
 			continue;
 		if (samples)

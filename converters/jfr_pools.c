@@ -552,8 +552,11 @@ static bool read_frame(const struct jfr_schema *s, struct jfr_cursor *c, struct 
 	return !c->bad;
 }
 
-/* The frames of an entry into pools->frames, from the end on. Return: how many. */
-static size_t read_frames(struct jfr_pools *pools, const struct jfr_value *stack, const unsigned char *end)
+/*
+ * The frames of an entry behind the @used ones in pools->frames, the root's first.
+ * Return: how many; 0 where there are none or no memory.
+ */
+static size_t read_frames(struct jfr_pools *pools, const struct jfr_value *stack, const unsigned char *end, size_t used)
 {
 	struct jfr_cursor c = { stack[FRAMES].p, end, false };
 	struct jfr_value values[JFR_ROLE_FIELDS] = { { 0 } };
@@ -562,36 +565,74 @@ static size_t read_frames(struct jfr_pools *pools, const struct jfr_value *stack
 
 	/* A frame takes a byte at least, as jfr_run() has seen to. */
 	if (nr > (size_t)(c.end - c.p) || !pools->schema->frame.nr ||
-	    !array_reserve((void **)&pools->frames, &pools->room_frames, (size_t)nr + 2, sizeof(*pools->frames)) ||
-	    !array_reserve((void **)&pools->stacks, &pools->room_stacks, (size_t)nr + 2, sizeof(*pools->stacks)))
+	    !array_reserve((void **)&pools->frames, &pools->room_frames, used + (size_t)nr, sizeof(*pools->frames)) ||
+	    !array_reserve((void **)&pools->stacks, &pools->room_stacks, used + (size_t)nr, sizeof(*pools->stacks)))
 		return 0;
 	while (done < nr && read_frame(pools->schema, &c, values)) {
 		done++;
-		pools->frames[nr - done] = find_frame(pools, values);
+		pools->frames[used + nr - done] = find_frame(pools, values);
 	}
 	return done == nr ? done : 0;
 }
 
-flame_stack jfr_pools_stack(struct jfr_pools *pools, uint64_t id, flame_stack root)
+/* The same for the entry of stack @id. */
+static size_t find_frames(struct jfr_pools *pools, uint64_t id, bool *truncated, size_t used)
 {
-	struct jfr_entry *entry = find_entry(pools, JFR_STACKS, id);
 	struct jfr_value values[JFR_ROLE_FIELDS] = { { 0 } };
 	const unsigned char *end;
-	flame_stack stack = root;
-	size_t nr = 0;
 
-	if (entry && entry->row && !root)
+	if (!pools->schema->fields[JFR_STACKS][FRAMES] || !get_entry(pools, JFR_STACKS, id, values, &end))
+		return 0;
+	*truncated = values[TRUNCATED].n;
+	return read_frames(pools, values, end, used);
+}
+
+static flame_stack push_truncated(struct jfr_pools *pools, flame_stack root, bool truncated)
+{
+	return truncated ? flame_stack_push(pools->profile, root, pools->truncated) : root;
+}
+
+void jfr_pools_stacks(struct jfr_pools *pools, const uint64_t *ids, size_t nr)
+{
+	struct flame_path paths[FLAME_PATHS];
+	struct jfr_entry *entries[FLAME_PATHS];
+	size_t starts[FLAME_PATHS], used = 0, nr_paths = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct jfr_entry *entry = find_entry(pools, JFR_STACKS, ids[i]);
+		bool truncated = false;
+		size_t found = entry && !entry->row ? find_frames(pools, ids[i], &truncated, used) : 0;
+
+		if (!found)
+			continue;
+		entries[nr_paths] = entry;
+		starts[nr_paths] = used;
+		paths[nr_paths++] = (struct flame_path){ .nr = found, .root = push_truncated(pools, 0, truncated) };
+		used += found;
+	}
+	for (size_t i = 0; i < nr_paths; i++) {
+		paths[i].frames = pools->frames + starts[i];
+		paths[i].stacks = pools->stacks + starts[i];
+	}
+	flame_stack_push_paths(pools->profile, paths, nr_paths);
+	for (size_t i = 0; i < nr_paths; i++)
+		entries[i]->row = paths[i].stacks[paths[i].nr - 1] + 1;
+}
+
+flame_stack jfr_pools_stack(struct jfr_pools *pools, uint64_t id, flame_stack root)
+{
+	struct jfr_entry *entry = root ? NULL : find_entry(pools, JFR_STACKS, id);
+	bool truncated = false;
+	flame_stack stack;
+	size_t nr;
+
+	if (entry && entry->row)
 		return entry->row - 1;
-	if (entry && pools->schema->fields[JFR_STACKS][FRAMES] && get_entry(pools, JFR_STACKS, id, values, &end))
-		nr = read_frames(pools, values, end);
+	nr = find_frames(pools, id, &truncated, 0);
 	if (!nr)
 		return flame_stack_push(pools->profile, root, pools->unknown);
-	if (values[TRUNCATED].n)
-		stack = flame_stack_push(pools->profile, stack, pools->truncated);
-	stack = flame_stack_push_all(pools->profile, stack, pools->frames, nr, pools->stacks);
-	if (!root)
-		entry->row = stack + 1;
-	return stack;
+	stack = push_truncated(pools, root, truncated);
+	return flame_stack_push_all(pools->profile, stack, pools->frames, nr, pools->stacks);
 }
 
 flame_frame jfr_pools_thread(struct jfr_pools *pools, uint64_t id, struct flame_task_info *task)

@@ -86,6 +86,8 @@ int jfr_pools_add(struct jfr_pools *pools, struct jfr_cursor *c);
 void jfr_pools_ready(struct jfr_pools *pools);
 
 bool jfr_pools_has(const struct jfr_pools *pools, enum jfr_role role, uint64_t id);
+/* Make up to FLAME_PATHS stacks that have no root at once, so that jfr_pools_stack() finds them. */
+void jfr_pools_stacks(struct jfr_pools *pools, const uint64_t *ids, size_t nr);
 /* Return: the frames of stack @id on @root; the frame [unknown] where there are none. */
 flame_stack jfr_pools_stack(struct jfr_pools *pools, uint64_t id, flame_stack root);
 /* Return: the frame "[name tid=N]", and in *@task what is known of the thread. */

@@ -142,24 +142,17 @@ static void skip_string(struct jfr_cursor *c)
  */
 void jfr_skip_varints(struct jfr_cursor *c, uint64_t n)
 {
-	const uint64_t high = 0x8080808080808080ull;
-
 	while (n >= 8 && c->end - c->p >= 16) {
-		uint64_t word;
+		uint64_t word = ~jfr_load(c->p) & JFR_HIGH_BITS;
 		unsigned int ends;
 
-		memcpy(&word, c->p, sizeof(word));
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-		word = __builtin_bswap64(word);
-#endif
-		word = ~word & high;
 		if (!word) {
 			jfr_varint(c);
 			n--;
 			continue;
 		}
 		/* Up to the last end in the word; what is behind it is looked at again. */
-		ends = (unsigned int)__builtin_popcountll(word);
+		ends = (unsigned int)((word >> 7) * 0x0101010101010101ull >> 56);
 		c->p += 8 - (unsigned int)__builtin_clzll(word) / 8;
 		n -= ends;
 	}
@@ -539,6 +532,30 @@ static int add_array(struct compiler *k, const struct jfr_field *field, uint16_t
 	return add_step(k, JFR_NEXT, NO_SLOT, 0);
 }
 
+/* Whether the program is nothing but varints that are skipped or got. */
+static void plan_gets(struct jfr_program *p)
+{
+	unsigned int skip = 0, nr = 0;
+
+	p->nr_gets = p->most = 0;
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct jfr_step *s = &p->steps[i];
+
+		if (s->code == JFR_END && !skip)
+			break;
+		if ((s->code != JFR_SKIP && s->code != JFR_GET) || (s->code == JFR_GET && nr == JFR_GETS_MAX))
+			return;
+		p->most += 9 * (s->code == JFR_SKIP ? s->n : 1u);
+		if (s->code == JFR_SKIP) {
+			skip += s->n;
+			continue;
+		}
+		p->gets[nr++] = (struct jfr_get){ (uint16_t)skip, s->slot };
+		skip = 0;
+	}
+	p->nr_gets = nr;
+}
+
 int jfr_compile(struct jfr_program *program, const struct jfr_types *types, const struct jfr_class *class,
 		const char *const *names, size_t nr_names, bool whole)
 {
@@ -570,7 +587,11 @@ int jfr_compile(struct jfr_program *program, const struct jfr_types *types, cons
 	/* Only the outermost structure's fields are wanted, so this never falls inside a loop. */
 	if (!err && !whole && program->nr > k.wanted_end)
 		program->nr = k.wanted_end;
-	return err ? err : add_step(&k, JFR_END, NO_SLOT, 0);
+	if (!err)
+		err = add_step(&k, JFR_END, NO_SLOT, 0);
+	if (!err)
+		plan_gets(program);
+	return err;
 }
 
 struct loop {

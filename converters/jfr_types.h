@@ -43,6 +43,54 @@ static inline uint64_t jfr_varint(struct jfr_cursor *c)
 	return 0;
 }
 
+static inline uint64_t jfr_load(const unsigned char *p)
+{
+	uint64_t word;
+
+	memcpy(&word, p, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word;
+}
+
+#define JFR_HIGH_BITS 0x8080808080808080ull
+
+/* A varint where 9 bytes can be read, without a branch on its length. Return: what is behind it. */
+static inline const unsigned char *jfr_get_varint(const unsigned char *p, uint64_t *n)
+{
+	uint64_t word = jfr_load(p), ends = ~word & JFR_HIGH_BITS, high = 0;
+
+	/* Only what is up to the first end, which has the lowest bit of ends; all where there is none. */
+	word &= (ends ^ (ends - 1)) & ~JFR_HIGH_BITS;
+	word = (word & 0x7f007f007f007f00ull) >> 1 | (word & 0x007f007f007f007full);
+	word = (word & 0x3fff00003fff0000ull) >> 2 | (word & 0x00003fff00003fffull);
+	word = (word & 0x0fffffff00000000ull) >> 4 | (word & 0x000000000fffffffull);
+	if (!ends)
+		high = (uint64_t)p[8] << 56;
+	*n = word | high;
+	return p + (ends ? (unsigned int)__builtin_ctzll(ends) / 8 + 1 : 9);
+}
+
+/* Step over @nr varints where 9 bytes each can be read. */
+static inline const unsigned char *jfr_skip_some(const unsigned char *p, unsigned int nr)
+{
+	while (nr) {
+		uint64_t ends = ~jfr_load(p) & JFR_HIGH_BITS;
+
+		if (!ends) {
+			p += 9;
+			nr--;
+			continue;
+		}
+		/* Up to the last of them that ends in these eight bytes. */
+		for (uint64_t next; --nr && (next = ends & (ends - 1));)
+			ends = next;
+		p += (unsigned int)__builtin_ctzll(ends) / 8 + 1;
+	}
+	return p;
+}
+
 /* What a step found: a number, or where a string, an array or a structure begins. */
 struct jfr_value {
 	uint64_t n;
@@ -65,9 +113,19 @@ struct jfr_step {
 	uint16_t code, slot, n;
 };
 
+/* Programs that only skip and get varints, at most so many, can be run faster. */
+#define JFR_GETS_MAX 8
+
+struct jfr_get {
+	uint16_t skip, slot;	/* how many varints to skip, and where the next one goes */
+};
+
 struct jfr_program {
 	struct jfr_step *steps;		/* owned; ends with JFR_END */
 	size_t nr, room;
+	struct jfr_get gets[JFR_GETS_MAX];
+	unsigned int nr_gets;		/* 0: it is another one */
+	unsigned int most;		/* bytes that it may take */
 };
 
 enum jfr_unit {
@@ -135,6 +193,21 @@ int jfr_compile(struct jfr_program *program, const struct jfr_types *types, cons
 		const char *const *names, size_t nr_names, bool whole);
 /* Step through. Return: false where the bytes end too early. @values is set where the program finds something. */
 bool jfr_run(const struct jfr_program *program, struct jfr_cursor *c, struct jfr_value *values);
+/*
+ * The same where program->nr_gets says so and program->most + 8 bytes can be read, though these may be
+ * of what comes behind: to be checked by where it ends. Return: where it ends.
+ */
+static inline const unsigned char *jfr_run_gets(const struct jfr_program *program, const unsigned char *p,
+						struct jfr_value *values)
+{
+	for (unsigned int i = 0; i < program->nr_gets; i++) {
+		const struct jfr_get *get = &program->gets[i];
+
+		p = jfr_skip_some(p, get->skip);
+		p = jfr_get_varint(p, &values[get->slot].n);
+	}
+	return p;
+}
 /* Step over @n varints. */
 void jfr_skip_varints(struct jfr_cursor *c, uint64_t n);
 
