@@ -116,6 +116,7 @@ struct plan {
 	bool counts;			/* the amount is missing: 1 each */
 	bool has_state;
 	flame_type type, wall;		/* 0 until the first sample */
+	struct jfr_value values[NR_SLOTS];	/* of an event; of fields that the type lacks, 0 */
 };
 
 /* Equal events of a chunk, until the pools are known. */
@@ -124,6 +125,14 @@ struct sum {
 	uint32_t plan, state;
 	int64_t value;
 	uint64_t nr;
+};
+
+/* Look-ups of several events overlap, as each may have to wait for memory. */
+#define PENDING 32
+
+struct pending {
+	struct sum key;
+	uint32_t hash;
 };
 
 /* An event whose time matters: in a flame chart, and with --leak. */
@@ -173,6 +182,8 @@ struct state {
 	struct sum *sums;
 	size_t nr_sums, room_sums;
 	struct index sum_index;
+	struct pending pending[PENDING];	/* events on their way to the sums */
+	unsigned int nr_pending;
 	struct timed_event *timed;
 	size_t nr_timed, room_timed;
 	struct idmap addresses;
@@ -809,10 +820,10 @@ static bool grow_sums(struct state *st)
 }
 
 /* Return: the sum that is like @key; NULL without memory. */
-static struct sum *find_sum(struct state *st, const struct sum *key)
+static struct sum *find_sum(struct state *st, const struct sum *key, uint32_t hash)
 {
 	struct index *x = &st->sum_index;
-	uint32_t hash = sum_hash(key), row;
+	uint32_t row;
 
 	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
 		if (same_sum(&st->sums[row - 1], key))
@@ -821,7 +832,9 @@ static struct sum *find_sum(struct state *st, const struct sum *key)
 	if (!array_reserve((void **)&st->sums, &st->room_sums, st->nr_sums + 1, sizeof(*st->sums)) ||
 	    (!index_has_room(x) && !grow_sums(st)))
 		return NULL;
-	st->sums[st->nr_sums++] = *key;
+	st->sums[st->nr_sums] = *key;
+	st->sums[st->nr_sums].value = 0;
+	st->sums[st->nr_sums++].nr = 0;
 	index_put(x, hash, (uint32_t)st->nr_sums);
 	return &st->sums[st->nr_sums - 1];
 }
@@ -842,12 +855,39 @@ static bool is_malloc(const struct kind *kind)
 	return !strcmp(kind->event, "profiler.Malloc");
 }
 
+/* The events that wait, into their sums. */
+static int add_pending(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	unsigned int nr = st->nr_pending;
+
+	st->nr_pending = 0;
+	for (unsigned int i = 0; st->sum_index.slots && i < nr; i++) {
+		uint32_t row = st->sum_index.slots[st->pending[i].hash & st->sum_index.mask];
+
+		__builtin_prefetch(&st->sums[row ? row - 1 : 0]);
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		const struct sum *key = &st->pending[i].key;
+		struct sum *sum = find_sum(st, key, st->pending[i].hash);
+
+		if (!sum)
+			return FLAME_ENOMEM;
+		if (__builtin_add_overflow(sum->value, key->value, &sum->value))
+			return flame_fail(rd, FLAME_EOVERFLOW, "the sum of %.*s does not fit 64 bits",
+					  (int)st->plans[key->plan].class->name.len, st->plans[key->plan].class->name.s);
+		sum->nr += key->nr;
+	}
+	return 0;
+}
+
 static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr_value *v)
 {
 	struct state *st = rd->state;
 	const struct plan *plan = &st->plans[plan_nr];
 	const struct kind *kind = plan->kind;
 	struct sum key = { .stack = v[STACK].n, .plan = plan_nr }, *sum;
+	struct pending *pending;
 	int64_t value;
 	uint64_t nr = 1;
 
@@ -859,16 +899,17 @@ static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr
 	key.leaf = v[LEAF].n;
 	if (plan->has_state)
 		key.state = (uint32_t)v[STATE].n;
-	sum = find_sum(st, &key);
-	if (!sum)
-		return FLAME_ENOMEM;
-	if (rd->options->ordered || (rd->options->leak && is_malloc(kind)))
-		return add_timed(st, v, value, nr, (uint32_t)(sum - st->sums));
-	if (__builtin_add_overflow(sum->value, value, &sum->value))
-		return flame_fail(rd, FLAME_EOVERFLOW, "the sum of %.*s does not fit 64 bits", (int)plan->class->name.len,
-				  plan->class->name.s);
-	sum->nr += nr;
-	return 0;
+	if (rd->options->ordered || (rd->options->leak && is_malloc(kind))) {
+		sum = find_sum(st, &key, sum_hash(&key));
+		return sum ? add_timed(st, v, value, nr, (uint32_t)(sum - st->sums)) : FLAME_ENOMEM;
+	}
+	key.value = value;
+	key.nr = nr;
+	pending = &st->pending[st->nr_pending++];
+	*pending = (struct pending){ key, sum_hash(&key) };
+	if (st->sum_index.slots)
+		__builtin_prefetch(&st->sum_index.slots[pending->hash & st->sum_index.mask]);
+	return st->nr_pending == PENDING ? add_pending(rd) : 0;
 }
 
 /* Return: false where the event is shorter than its fields. @room bytes can be read, those behind it too. */
@@ -879,10 +920,11 @@ static inline bool read_fields(const struct jfr_program *program, struct jfr_cur
 	return jfr_run_gets(program, c->p, v) <= c->end;
 }
 
-static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct event *e, struct jfr_value *v)
+static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct event *e)
 {
 	struct state *st = rd->state;
-	const struct plan *plan = &st->plans[plan_nr];
+	struct plan *plan = &st->plans[plan_nr];
+	struct jfr_value *v = plan->values;
 
 	if (!read_fields(&plan->program, &e->c, e->room, v))
 		return flame_skip(rd, "an event is shorter than its fields");
@@ -918,8 +960,6 @@ static inline bool find_plan(const struct state *st, uint64_t type, uint32_t *pl
 static int scan_events(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct jfr_value v[NR_SLOTS];
-	uint32_t last = UINT32_MAX;
 	struct walker w;
 	struct event e;
 	int err = start_walk(&w, st);
@@ -929,12 +969,10 @@ static int scan_events(struct flame_reader *rd)
 
 		if (!find_plan(st, e.type, &plan))
 			continue;
-		/* Fields that a type lacks stay 0; those that it has are set each time. */
-		if (plan != last)
-			memset(v, 0, sizeof(v));
-		last = plan;
-		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB") : take_event(rd, plan, &e, v);
+		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB (WINDOW)") : take_event(rd, plan, &e);
 	}
+	if (!err)
+		err = add_pending(rd);
 	if (w.torn || w.bad_size) {
 		st->chunk.damaged = true;
 		st->chunk.zero_at = w.bad_size;
@@ -1180,6 +1218,7 @@ static void reset_chunk(struct state *st)
 		free(st->blobs[i]);
 	st->nr_blobs = 0;
 	st->nr_sums = 0;
+	st->nr_pending = 0;
 	st->nr_timed = 0;
 	if (st->sum_index.slots)
 		memset(st->sum_index.slots, 0, ((size_t)st->sum_index.mask + 1) * sizeof(*st->sum_index.slots));
