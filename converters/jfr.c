@@ -115,6 +115,8 @@ struct plan {
 	enum jfr_unit unit;	/* of the amount, where it is a time */
 	bool counts;			/* the amount is missing: 1 each */
 	bool has_state;
+	bool weighs;		/* the amount is how many samples it stands for */
+	bool malloc;
 	flame_type type, wall;		/* 0 until the first sample */
 	struct jfr_value values[NR_SLOTS];	/* of an event; of fields that the type lacks, 0 */
 };
@@ -692,6 +694,8 @@ static int add_plan(struct flame_reader *rd, const struct jfr_class *class, cons
 	plan.has_state = jfr_field_find(types, class, "state") != NULL;
 	plan.counts = !kind->amount || !jfr_field_find(types, class, kind->amount);
 	plan.unit = unit_of(types, class, kind, kind->amount);
+	plan.weighs = !plan.counts && kind->unit && !strcmp(kind->unit, "count");
+	plan.malloc = !strcmp(kind->event, "profiler.Malloc");
 	if (kind >= kinds && kind < kinds + NR_NAMED && !(plan.counts && kind->amount))
 		plan.type = st->types[kind - kinds];
 	if (kind->action == EXECUTION) {
@@ -850,11 +854,6 @@ static int add_timed(struct state *st, const struct jfr_value *v, int64_t value,
 	return 0;
 }
 
-static bool is_malloc(const struct kind *kind)
-{
-	return !strcmp(kind->event, "profiler.Malloc");
-}
-
 /* The events that wait, into their sums. */
 static int add_pending(struct flame_reader *rd)
 {
@@ -885,31 +884,26 @@ static int add_event(struct flame_reader *rd, uint32_t plan_nr, const struct jfr
 {
 	struct state *st = rd->state;
 	const struct plan *plan = &st->plans[plan_nr];
-	const struct kind *kind = plan->kind;
-	struct sum key = { .stack = v[STACK].n, .plan = plan_nr }, *sum;
-	struct pending *pending;
-	int64_t value;
-	uint64_t nr = 1;
+	/* Filled in where it stays: copying it would cost as much as all the rest. */
+	struct pending *pending = &st->pending[st->nr_pending];
+	struct sum *key = &pending->key, *sum;
 
-	if (!value_of(&st->chunk, plan, v, &value))
+	if (!value_of(&st->chunk, plan, v, &key->value))
 		return flame_skip(rd, "the value of an event does not fit 63 bits");
-	if (kind->value_kind == WALL && kind->amount && !plan->unit)
-		nr = value > 0 ? (uint64_t)value : 0;
-	key.thread = v[THREAD].n;
-	key.leaf = v[LEAF].n;
-	if (plan->has_state)
-		key.state = (uint32_t)v[STATE].n;
-	if (rd->options->ordered || (rd->options->leak && is_malloc(kind))) {
-		sum = find_sum(st, &key, sum_hash(&key));
-		return sum ? add_timed(st, v, value, nr, (uint32_t)(sum - st->sums)) : FLAME_ENOMEM;
+	key->stack = v[STACK].n;
+	key->thread = v[THREAD].n;
+	key->leaf = v[LEAF].n;
+	key->plan = plan_nr;
+	key->state = (uint32_t)v[STATE].n;
+	key->nr = plan->weighs ? (uint64_t)key->value : 1;
+	pending->hash = sum_hash(key);
+	if (rd->options->ordered || (rd->options->leak && plan->malloc)) {
+		sum = find_sum(st, key, pending->hash);
+		return sum ? add_timed(st, v, key->value, key->nr, (uint32_t)(sum - st->sums)) : FLAME_ENOMEM;
 	}
-	key.value = value;
-	key.nr = nr;
-	pending = &st->pending[st->nr_pending++];
-	*pending = (struct pending){ key, sum_hash(&key) };
 	if (st->sum_index.slots)
 		__builtin_prefetch(&st->sum_index.slots[pending->hash & st->sum_index.mask]);
-	return st->nr_pending == PENDING ? add_pending(rd) : 0;
+	return ++st->nr_pending == PENDING ? add_pending(rd) : 0;
 }
 
 /* Return: false where the event is shorter than its fields. @room bytes can be read, those behind it too. */
@@ -1158,7 +1152,7 @@ static int add_in_order(struct flame_reader *rd, const struct flame_sample *samp
 		s.nr_samples = e->nr;
 		if (!s.type)
 			continue;
-		if (rd->options->leak && is_malloc(st->plans[st->sums[e->sum].plan].kind))
+		if (rd->options->leak && st->plans[st->sums[e->sum].plan].malloc)
 			err = add_block(st, e, &s);
 		else
 			err = flame_sample_add(rd->profile, &s);
