@@ -419,11 +419,14 @@ static struct flame_span normalize(struct flame_span s)
 	return s;
 }
 
-/* The part behind the last package; a '/' before a digit belongs to the name of a hidden class. */
+/*
+ * The part behind the last package. A mark before a digit belongs to the name of a hidden class;
+ * these names have dots between packages.
+ */
 static struct flame_span cut_package(struct flame_span s)
 {
 	for (size_t i = s.len; i-- > 0;) {
-		if (s.s[i] == '/' && i + 1 < s.len && !is_digit(s.s[i + 1]))
+		if ((s.s[i] == '/' || s.s[i] == '.') && i + 1 < s.len && !is_digit(s.s[i + 1]))
 			return (struct flame_span){ s.s + i + 1, s.len - i - 1 };
 	}
 	return s;
