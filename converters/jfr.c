@@ -15,18 +15,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../core/converter.h"
+#include "jfr_chunk.h"
 #include "jfr_pools.h"
 #include "../core/table.h"
 
-#define HEADER 68
-#define IMAGE_MAX ((uint64_t)32 << 20)	/* chunks up to this are read as a whole */
-#define WINDOW ((size_t)1 << 20)	/* others in pieces of this, the longest event that is used */
 #define NEAR_IDS 4096			/* types' ids are numbers from 1 on */
-#define UNFINISHED_SIZE ((uint64_t)1 << 30)	/* async-profiler's, until it knows better */
 
 /* What is done with an event. */
 enum action {
@@ -153,22 +148,8 @@ struct block {
 	uint32_t nr;		/* 0: it was freed */
 };
 
-struct chunk {
-	unsigned char *image;	/* the whole chunk; NULL: it is read from fd */
-	size_t len, room;
-	int fd;
-	uint64_t base;		/* of the chunk in fd */
-	uint64_t offset;	/* of the chunk in the input, for messages */
-	uint64_t size;		/* what there is of it */
-	uint64_t pools, metadata;	/* offsets that the header tells */
-	uint64_t start_ns, start_ticks, frequency;
-	bool damaged;		/* its end is missing, or it says that it is unfinished */
-	uint64_t zero_at;	/* an event has no size there; 0: none */
-	uint64_t used, lost;	/* samples; those whose stacks are missing */
-};
-
 struct state {
-	struct chunk chunk;
+	struct jfr_chunk chunk;
 	struct jfr_schema schema;
 	bool has_schema;
 	struct plan *plans;
@@ -176,9 +157,6 @@ struct state {
 	struct idmap plan_ids;		/* type id -> plan */
 	uint16_t near_plans[NEAR_IDS];	/* the same for low ids; plan + 1, 0: none */
 	struct jfr_pools pools;
-	unsigned char **blobs;		/* events that were read from fd */
-	size_t nr_blobs, room_blobs;
-	unsigned char *window;
 	uint64_t *checkpoints;
 	size_t nr_checkpoints, room_checkpoints;
 	struct sum *sums;
@@ -192,333 +170,12 @@ struct state {
 	struct block *blocks;
 	size_t nr_blocks, room_blocks;
 	flame_type types[NR_NAMED];
-	uint64_t nr_chunks, nr_samples;
+	uint64_t used, lost;		/* samples of the chunk; those whose stacks are missing */
 	bool has_first;
 	double first_ns;		/* when the first sample was taken, for --time */
 	/* What the recorder itself says was lost. */
 	uint64_t failed, biased, lost_bytes, lost_samples;
 };
-
-static uint64_t be(const unsigned char *p, unsigned int n)
-{
-	uint64_t v = 0;
-
-	for (unsigned int i = 0; i < n; i++)
-		v = v << 8 | p[i];
-	return v;
-}
-
-static bool is_header(struct flame_span s)
-{
-	return s.len >= 8 && !memcmp(s.s, "FLR\0", 4) && s.s[4] == 0 && s.s[5] == 2 && s.s[6] == 0;
-}
-
-static bool is_magic(struct flame_span s)
-{
-	return s.len >= 4 && !memcmp(s.s, "FLR\0", 4);
-}
-
-static uint64_t near_end(const struct chunk *c, uint64_t at)
-{
-	return c->size - at;
-}
-
-/* ---- From the input to a chunk ---- */
-
-static void damaged(struct flame_reader *rd)
-{
-	rd->diag->damaged = true;
-}
-
-static bool write_all(int fd, const unsigned char *p, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n <= 0)
-			return false;
-		p += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
-/*
- * A long chunk that comes through a pipe or a decoder has to be read twice, because what explains
- * its events stands behind them: it goes to a file, so that memory stays bounded.
- */
-static int start_spool(struct chunk *c)
-{
-	FILE *f = tmpfile();
-
-	if (!f)
-		return FLAME_EIO;
-	c->fd = dup(fileno(f));
-	fclose(f);
-	c->base = 0;
-	if (c->fd < 0 || !write_all(c->fd, c->image, c->len))
-		return FLAME_EIO;
-	free(c->image);
-	c->image = NULL;
-	c->room = 0;
-	return 0;
-}
-
-static int append(struct chunk *c, const char *s, size_t len)
-{
-	int err = 0;
-
-	if (c->fd < 0 && c->len + len > IMAGE_MAX)
-		err = start_spool(c);
-	if (err)
-		return err;
-	if (c->fd >= 0) {
-		if (!write_all(c->fd, (const unsigned char *)s, len))
-			return FLAME_EIO;
-	} else {
-		if (!array_reserve((void **)&c->image, &c->room, c->len + len, 1))
-			return FLAME_ENOMEM;
-		memcpy(c->image + c->len, s, len);
-	}
-	c->len += len;
-	c->size = c->len;
-	return 0;
-}
-
-/* Up to @size bytes of the input, fewer at its end. */
-static int load_bytes(struct flame_reader *rd, struct chunk *c, uint64_t size)
-{
-	int err = 0;
-
-	while (!err && c->len < size) {
-		struct flame_span s = flame_peek(rd->input, 1);
-
-		if (!s.len)
-			break;
-		if (s.len > size - c->len)
-			s.len = (size_t)(size - c->len);
-		err = append(c, s.s, s.len);
-		flame_take(rd->input, s.len);
-	}
-	return err;
-}
-
-/* Events, one by one, up to the next chunk's header or the end: for a chunk that does not know its size. */
-static int load_events(struct flame_reader *rd, struct chunk *c)
-{
-	int err = load_bytes(rd, c, HEADER);
-
-	while (!err) {
-		struct flame_span s = flame_peek(rd->input, 16);
-		struct jfr_cursor at = { (const unsigned char *)s.s, (const unsigned char *)s.s + s.len, false };
-		uint64_t size = jfr_varint(&at);
-
-		if (!s.len || is_header(s) || at.bad || size < 2)
-			break;
-		err = load_bytes(rd, c, c->len + size < c->len ? UINT64_MAX : c->len + size);
-	}
-	return err;
-}
-
-/* Step over what is no chunk. Return: how many bytes these are. */
-static uint64_t skip_to_header(struct flame_reader *rd)
-{
-	uint64_t nr = 0;
-
-	for (;;) {
-		struct flame_span s = flame_peek(rd->input, 8);
-		const char *next = s.len >= 8 ? memmem(s.s + 1, s.len - 1, "FLR\0\0\2\0", 7) : NULL;
-		size_t step = next ? (size_t)(next - s.s) : s.len > 8 ? s.len - 7 : s.len;
-
-		if (!s.len || (nr && is_header(s)))
-			return nr;
-		flame_take(rd->input, step);
-		nr += step;
-	}
-}
-
-/* The chunk stays in the file, which is read where it is needed. */
-static void use_file(struct flame_reader *rd, struct chunk *c, int fd, uint64_t size)
-{
-	struct stat st;
-	uint64_t end = fstat(fd, &st) ? 0 : (uint64_t)st.st_size;
-
-	c->fd = fd;
-	c->base = flame_input_offset(rd->input);
-	if (end > rd->input->limit)
-		end = rd->input->limit;
-	c->size = end < c->base ? 0 : end - c->base < size ? end - c->base : size;
-}
-
-static void parse_header(struct chunk *c, const unsigned char *h)
-{
-	c->pools = be(h + 16, 8);
-	c->metadata = be(h + 24, 8);
-	c->start_ns = be(h + 32, 8);
-	c->start_ticks = be(h + 48, 8);
-	c->frequency = be(h + 56, 8);
-}
-
-/* Return: 0 or a failure; with chunk->size 0 there is none. */
-static int load_chunk(struct flame_reader *rd, struct chunk *c, const unsigned char *head)
-{
-	uint64_t size = be(head + 8, 8), left = UINT64_MAX;
-	bool unfinished = head[64] || size < HEADER || (size == UNFINISHED_SIZE && !c->metadata);
-	int fd = flame_input_fd(rd->input), err = 0;
-	struct stat st;
-
-	if (fd >= 0 && !fstat(fd, &st))
-		left = (uint64_t)st.st_size - c->offset;
-	if (fd >= 0 && (unfinished ? left : size) > IMAGE_MAX && left > IMAGE_MAX)
-		use_file(rd, c, fd, unfinished ? UINT64_MAX : size);
-	else if (unfinished)
-		err = load_events(rd, c);
-	else
-		err = load_bytes(rd, c, size);
-	c->damaged = unfinished || c->size < size;
-	return err;
-}
-
-/* ---- Events of a chunk ---- */
-
-struct walker {
-	struct state *st;
-	const unsigned char *buf;
-	size_t pos, len;
-	uint64_t at;		/* offset of buf[0] in the chunk */
-	bool torn;		/* the last event is not whole */
-	uint64_t bad_size;	/* where an event has no size; 0: nowhere */
-};
-
-struct event {
-	uint64_t at, size, type;
-	struct jfr_cursor c;	/* behind the type; of events longer than WINDOW the start only */
-	size_t room;		/* bytes that can be read from c.p on */
-	bool partial;
-};
-
-static void fill(struct walker *w, uint64_t at)
-{
-	struct chunk *c = &w->st->chunk;
-	size_t want = near_end(c, at) < WINDOW ? (size_t)near_end(c, at) : WINDOW;
-
-	w->at = at;
-	w->pos = w->len = 0;
-	while (w->len < want) {
-		ssize_t got = pread(c->fd, w->st->window + w->len, want - w->len, (off_t)(c->base + at + w->len));
-
-		if (got <= 0)
-			break;
-		w->len += (size_t)got;
-	}
-}
-
-static int start_walk(struct walker *w, struct state *st)
-{
-	*w = (struct walker){ .st = st };
-	if (st->chunk.image) {
-		w->buf = st->chunk.image;
-		w->len = st->chunk.len;
-		w->pos = HEADER;
-		return 0;
-	}
-	if (!st->window)
-		st->window = malloc(WINDOW);
-	w->buf = st->window;
-	if (!st->window)
-		return FLAME_ENOMEM;
-	fill(w, HEADER);
-	return 0;
-}
-
-/* The window moves so that the event at its position is in it, all of it if it fits. */
-static bool move_window(struct walker *w, uint64_t want)
-{
-	if (w->st->chunk.image || near_end(&w->st->chunk, w->at + w->pos) <= w->len - w->pos)
-		return false;
-	if (w->len - w->pos >= want || !w->pos)
-		return false;
-	fill(w, w->at + w->pos);
-	return true;
-}
-
-/* Return: false at the chunk's end, and where the events cannot be followed any further. */
-static bool next_event(struct walker *w, struct event *e)
-{
-	const struct chunk *chunk = &w->st->chunk;
-	const unsigned char *start;
-	size_t len;
-
-	if (w->len - w->pos < 18)
-		move_window(w, 18);
-	start = w->buf + w->pos;
-	len = w->len - w->pos;
-	e->at = w->at + w->pos;
-	if (!len || (*start == 'F' && is_header((struct flame_span){ (const char *)start, len })))
-		return false;
-	e->c = (struct jfr_cursor){ start, start + len, false };
-	e->size = jfr_varint(&e->c);
-	e->type = jfr_varint(&e->c);
-	if (e->c.bad || e->size > near_end(chunk, e->at)) {
-		w->torn = true;
-		return false;
-	}
-	if (e->size < (uint64_t)(e->c.p - start)) {
-		w->bad_size = e->at;
-		return false;
-	}
-	e->partial = e->size > len;
-	if (e->partial && move_window(w, e->size))
-		return next_event(w, e);
-	if (e->partial) {
-		fill(w, e->at + e->size);
-		e->c.end = e->c.p;
-		return true;
-	}
-	e->room = (size_t)(e->c.end - e->c.p);
-	e->c.end = start + e->size;
-	w->pos += (size_t)e->size;
-	return true;
-}
-
-/* The whole event at @at, of type @type. Return: 0, FLAME_EFORMAT where there is none, FLAME_ENOMEM. */
-static int fetch_event(struct state *st, uint64_t at, uint64_t type, struct jfr_cursor *c)
-{
-	const struct chunk *chunk = &st->chunk;
-	unsigned char head[18], *blob;
-	ssize_t got;
-	uint64_t size;
-
-	if (at < HEADER || at >= chunk->size)
-		return FLAME_EFORMAT;
-	if (chunk->image) {
-		*c = (struct jfr_cursor){ chunk->image + at, chunk->image + chunk->size, false };
-		size = jfr_varint(c);
-		if (c->bad || size > near_end(chunk, at))
-			return FLAME_EFORMAT;
-		c->end = chunk->image + at + size;
-		return c->p <= c->end && jfr_varint(c) == type && !c->bad ? 0 : FLAME_EFORMAT;
-	}
-	got = pread(chunk->fd, head, sizeof(head), (off_t)(chunk->base + at));
-	*c = (struct jfr_cursor){ head, head + (got < 0 ? 0 : got), false };
-	size = jfr_varint(c);
-	if (c->bad || jfr_varint(c) != type || c->bad || size > near_end(chunk, at) || size < (size_t)(c->p - head))
-		return FLAME_EFORMAT;
-	/* No more than the file has: near_end() is what there is. */
-	if (!array_reserve((void **)&st->blobs, &st->room_blobs, st->nr_blobs + 1, sizeof(*st->blobs)))
-		return FLAME_ENOMEM;
-	blob = malloc((size_t)size);
-	if (!blob)
-		return FLAME_ENOMEM;
-	st->blobs[st->nr_blobs++] = blob;
-	for (size_t done = 0; done < size; done += (size_t)got) {
-		got = pread(chunk->fd, blob + done, (size_t)size - done, (off_t)(chunk->base + at + done));
-		if (got <= 0)
-			return FLAME_EFORMAT;
-	}
-	*c = (struct jfr_cursor){ blob + (c->p - head), blob + size, false };
-	return 0;
-}
 
 /* ---- Metadata and pools ---- */
 
@@ -533,13 +190,13 @@ static bool note_checkpoint(struct state *st, uint64_t at)
 /* Look at all events for metadata and checkpoints, and find where the events end. */
 static int survey(struct state *st)
 {
-	struct walker w;
-	struct event e;
-	int err = start_walk(&w, st);
+	struct jfr_walker w;
+	struct jfr_event e;
+	int err = jfr_walk(&w, &st->chunk);
 
 	st->nr_checkpoints = 0;
 	st->chunk.metadata = 0;
-	while (!err && next_event(&w, &e)) {
+	while (!err && jfr_next(&w, &e)) {
 		if (!e.type)
 			st->chunk.metadata = e.at;
 		else if (e.type == 1 && !note_checkpoint(st, e.at))
@@ -548,7 +205,7 @@ static int survey(struct state *st)
 	if (err)
 		return err;
 	st->chunk.size = w.at + w.pos;
-	st->chunk.zero_at = w.bad_size;
+	st->chunk.broken_at = w.broken_at;
 	return 0;
 }
 
@@ -556,7 +213,7 @@ static int survey(struct state *st)
 static int read_checkpoint(struct state *st, uint64_t at, int64_t *delta)
 {
 	struct jfr_cursor c;
-	int err = fetch_event(st, at, 1, &c);
+	int err = jfr_fetch(&st->chunk, at, 1, &c);
 
 	if (err)
 		return err;
@@ -671,6 +328,11 @@ static enum jfr_unit unit_of(const struct jfr_types *types, const struct jfr_cla
 	return !f ? JFR_UNIT_NONE : f->unit ? f->unit : JFR_TICKS;
 }
 
+static bool wants_time(const struct flame_read_options *o)
+{
+	return o->time_from > 0 || o->time_to > 0;
+}
+
 static bool wants_thread(const struct flame_read_options *o)
 {
 	return o->threads || o->keep_task || o->root > FLAME_ROOT_NONE;
@@ -683,7 +345,7 @@ static int add_plan(struct flame_reader *rd, const struct jfr_class *class, cons
 	const struct flame_read_options *o = rd->options;
 	/* Each field that is read costs time, so it is only those that are needed. */
 	const char *names[NR_SLOTS] = {
-		[TIME] = o->ordered || o->leak || o->time_from > 0 || o->time_to > 0 ? "startTime" : NULL, [STACK] = "stackTrace", [STATE] = o->state || kind->action == EXECUTION ? "state" : NULL, [AMOUNT] = kind->amount,
+		[TIME] = o->ordered || o->leak || wants_time(o) ? "startTime" : NULL, [STACK] = "stackTrace", [STATE] = o->state || kind->action == EXECUTION ? "state" : NULL, [AMOUNT] = kind->amount,
 		[AMOUNT2] = kind->amount2, [LEAF] = kind->leaf, [FAILED] = "failed", [BIASED] = "biased", [ADDRESS] = o->leak ? "address" : NULL,
 	};
 	struct plan plan = { .kind = kind, .class = class };
@@ -727,35 +389,44 @@ static void release_schema(struct state *st)
 	st->has_schema = false;
 }
 
-/* Chunks of one recording have the same metadata, which is then read once. */
+/* The content of the metadata event. Return: FLAME_EDAMAGED where there is none. */
+static int fetch_metadata(struct state *st, struct jfr_cursor *c)
+{
+	int err = jfr_fetch(&st->chunk, st->chunk.metadata, 0, c);
+
+	for (int i = 0; !err && i < 3; i++)
+		jfr_varint(c);	/* when, how long, number of the metadata */
+	return err == FLAME_EFORMAT || (!err && c->bad) ? FLAME_EDAMAGED : err;
+}
+
+/*
+ * Chunks of one recording have the same metadata, which are then read once.
+ * Return: 0, FLAME_EDAMAGED where they cannot be read, or a failure.
+ */
 static int read_metadata(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
+	const struct jfr_types *types = &st->schema.types;
 	struct jfr_cursor c;
-	int err = fetch_event(st, st->chunk.metadata, 0, &c);
+	int err = fetch_metadata(st, &c);
 
-	for (int i = 0; !err && i < 3; i++)
-		jfr_varint(&c);	/* when, how long, number of the metadata */
-	if (err || c.bad)
-		return err ? err : FLAME_EFORMAT;
-	if (st->has_schema && jfr_types_same(&st->schema.types, c.p, (size_t)(c.end - c.p)))
-		return 0;
+	if (err || (st->has_schema && jfr_types_same(types, c.p, (size_t)(c.end - c.p))))
+		return err;
 	release_schema(st);
 	err = jfr_schema_read(&st->schema, c.p, (size_t)(c.end - c.p));
 	st->has_schema = !err;
-	for (size_t i = 0; !err && i < st->schema.types.nr_classes; i++) {
-		const struct jfr_class *class = &st->schema.types.classes[i];
-		const struct kind *kind = find_kind(&st->schema.types, class);
+	for (size_t i = 0; st->has_schema && !err && i < types->nr_classes; i++) {
+		const struct kind *kind = find_kind(types, &types->classes[i]);
 
-		err = kind ? add_plan(rd, class, kind) : 0;
+		err = kind ? add_plan(rd, &types->classes[i], kind) : 0;
 	}
-	return err;
+	return err == FLAME_EFORMAT && !st->has_schema ? FLAME_EDAMAGED : err;
 }
 
 /* ---- Samples ---- */
 
 /* Return: false where it does not fit. */
-static bool to_ns(const struct chunk *c, uint64_t n, enum jfr_unit unit, int64_t *value)
+static bool to_ns(const struct jfr_chunk *c, uint64_t n, enum jfr_unit unit, int64_t *value)
 {
 	static const uint64_t scale[] = {
 		[JFR_UNIT_NONE] = 1, [JFR_NANOSECONDS] = 1, [JFR_MICROSECONDS] = 1000,
@@ -769,7 +440,7 @@ static bool to_ns(const struct chunk *c, uint64_t n, enum jfr_unit unit, int64_t
 }
 
 /* Nanoseconds since 1970 of a time in ticks. */
-static double time_of(const struct chunk *c, uint64_t ticks)
+static double time_of(const struct jfr_chunk *c, uint64_t ticks)
 {
 	return (double)c->start_ns + (double)(int64_t)(ticks - c->start_ticks) * 1e9 / (c->frequency ? (double)c->frequency : 1e9);
 }
@@ -780,14 +451,14 @@ static bool out_of_time(const struct flame_reader *rd, uint64_t ticks)
 	struct state *st = rd->state;
 	double t;
 
-	if (o->time_from <= 0 && o->time_to <= 0)
+	if (!wants_time(o))
 		return false;
 	t = (time_of(&st->chunk, ticks) - st->first_ns) / 1e9;
 	return t < o->time_from || (o->time_to > 0 && t > o->time_to);
 }
 
 /* The value of an event. Return: false where it does not fit 63 bits. */
-static bool value_of(const struct chunk *c, const struct plan *plan, const struct jfr_value *v, int64_t *value)
+static bool value_of(const struct jfr_chunk *c, const struct plan *plan, const struct jfr_value *v, int64_t *value)
 {
 	uint64_t n = v[AMOUNT].n;
 
@@ -914,7 +585,7 @@ static inline bool read_fields(const struct jfr_program *program, struct jfr_cur
 	return jfr_run_gets(program, c->p, v) <= c->end;
 }
 
-static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct event *e)
+static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_event *e)
 {
 	struct state *st = rd->state;
 	struct plan *plan = &st->plans[plan_nr];
@@ -954,22 +625,22 @@ static inline bool find_plan(const struct state *st, uint64_t type, uint32_t *pl
 static int scan_events(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct walker w;
-	struct event e;
-	int err = start_walk(&w, st);
+	struct jfr_walker w;
+	struct jfr_event e;
+	int err = jfr_walk(&w, &st->chunk);
 
-	while (!err && next_event(&w, &e)) {
+	while (!err && jfr_next(&w, &e)) {
 		uint32_t plan;
 
 		if (!find_plan(st, e.type, &plan))
 			continue;
-		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB (WINDOW)") : take_event(rd, plan, &e);
+		err = e.partial ? flame_skip(rd, "an event is longer than 1 MiB (JFR_WINDOW)") : take_event(rd, plan, &e);
 	}
 	if (!err)
 		err = add_pending(rd);
-	if (w.torn || w.bad_size) {
+	if (w.torn || w.broken_at) {
 		st->chunk.damaged = true;
-		st->chunk.zero_at = w.bad_size;
+		st->chunk.broken_at = w.broken_at;
 	}
 	return err;
 }
@@ -978,11 +649,11 @@ static int scan_events(struct flame_reader *rd)
 static int find_first(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct walker w;
-	struct event e;
-	int err = start_walk(&w, st);
+	struct jfr_walker w;
+	struct jfr_event e;
+	int err = jfr_walk(&w, &st->chunk);
 
-	while (!err && next_event(&w, &e)) {
+	while (!err && jfr_next(&w, &e)) {
 		struct jfr_value v[NR_SLOTS] = { { 0 } };
 		uint32_t plan;
 		double t;
@@ -1088,14 +759,14 @@ static bool resolve(struct flame_reader *rd, const struct sum *sum, struct flame
 		return false;
 	s->type = type_of(rd, plan, state);
 	if (st->chunk.damaged && sum->stack && !jfr_pools_has(&st->pools, JFR_STACKS, sum->stack)) {
-		st->chunk.lost += sum->nr;
+		st->lost += sum->nr;
 		return false;
 	}
 	s->stack = jfr_pools_stack(&st->pools, sum->stack, root_of(rd, sum, &s->task));
 	leaf = leaf_of(&st->pools, plan->kind->leaf_kind, sum->leaf);
 	if (leaf)
 		s->stack = flame_stack_push(rd->profile, s->stack, leaf);
-	st->chunk.used += sum->nr;
+	st->used += sum->nr;
 	return true;
 }
 
@@ -1201,54 +872,74 @@ static int add_sums(struct flame_reader *rd)
 
 /* ---- Chunks ---- */
 
-static void reset_chunk(struct state *st)
+static void reset_sums(struct state *st)
 {
-	struct chunk *c = &st->chunk;
-
-	if (c->fd >= 0 && !c->base)
-		close(c->fd);
-	*c = (struct chunk){ .image = c->image, .room = c->room, .fd = -1 };
-	for (size_t i = 0; i < st->nr_blobs; i++)
-		free(st->blobs[i]);
-	st->nr_blobs = 0;
 	st->nr_sums = 0;
 	st->nr_pending = 0;
 	st->nr_timed = 0;
 	if (st->sum_index.slots)
 		memset(st->sum_index.slots, 0, ((size_t)st->sum_index.mask + 1) * sizeof(*st->sum_index.slots));
 	st->sum_index.nr = 0;
+	st->used = st->lost = 0;
 }
 
-static void report_damage(struct flame_reader *rd, const char *what)
+static void report_broken_event(struct flame_reader *rd, const struct jfr_chunk *c)
+{
+	rd->diag->damaged = true;
+	if (c->broken_at)
+		flame_diag_add(rd->diag, FLAME_WARNING, "corrupted: the event at offset %llu has a size of 0, or one below its own header's; the rest of its chunk is not used",
+			       (unsigned long long)(c->offset + c->broken_at));
+}
+
+static void report_unreadable(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	const struct chunk *c = &st->chunk;
+	const struct jfr_chunk *c = &st->chunk;
 
-	damaged(rd);
-	if (c->zero_at)
-		flame_diag_add(rd->diag, FLAME_WARNING, "an event at offset %llu has a size of 0 or less than its header; the rest of its chunk is not used",
-			       (unsigned long long)(c->offset + c->zero_at));
-	flame_diag_add(rd->diag, FLAME_WARNING, "the chunk at offset %llu %s; of its samples %llu are used, and %llu have their stacks in what is missing",
-		       (unsigned long long)c->offset, what, (unsigned long long)c->used, (unsigned long long)c->lost);
+	report_broken_event(rd, c);
+	flame_diag_add(rd->diag, FLAME_WARNING, "nothing of the chunk at offset %llu is used: its metadata, which tell what its events mean, %s",
+		       (unsigned long long)c->offset, c->metadata ? "cannot be read" : "are missing");
+}
+
+static void report_damage(struct flame_reader *rd, bool unfinished)
+{
+	struct state *st = rd->state;
+
+	report_broken_event(rd, &st->chunk);
+	flame_diag_add(rd->diag, FLAME_WARNING, "the chunk at offset %llu is %s: samples used: %llu, left out because their stacks are in what is missing: %llu",
+		       (unsigned long long)st->chunk.offset, unfinished ? "not finished or cut off" : "broken",
+		       (unsigned long long)st->used, (unsigned long long)st->lost);
+}
+
+/* Metadata where the header tells, or else wherever they are. */
+static int find_metadata(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	int err = 0;
+
+	if (st->chunk.damaged) {
+		jfr_chunk_damaged(&st->chunk);
+		err = survey(st);
+	}
+	if (!err)
+		err = read_metadata(rd);
+	if (err == FLAME_EDAMAGED && !st->chunk.damaged) {
+		jfr_chunk_damaged(&st->chunk);
+		err = survey(st);
+		if (!err)
+			err = read_metadata(rd);
+	}
+	return err;
 }
 
 static int use_chunk(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct chunk *c = &st->chunk;
-	int err = c->damaged ? survey(st) : 0;
-	const char *what = c->damaged ? "is not finished" : "is broken";
+	bool unfinished = st->chunk.damaged;
+	int err = find_metadata(rd);
 
-	if (!err)
-		err = read_metadata(rd);
-	if (err == FLAME_EFORMAT && !c->damaged) {
-		c->damaged = true;
-		err = survey(st);
-		if (!err)
-			err = read_metadata(rd);
-	}
-	if (err == FLAME_EFORMAT) {
-		report_damage(rd, c->metadata ? "has metadata that cannot be read" : "lacks the metadata that tell what its events mean");
+	if (err == FLAME_EDAMAGED) {
+		report_unreadable(rd);
 		return 0;
 	}
 	if (err)
@@ -1257,38 +948,30 @@ static int use_chunk(struct flame_reader *rd)
 	err = read_pools(st);
 	if (!err)
 		jfr_pools_ready(&st->pools);
-	if (!err && !st->has_first && (rd->options->time_from > 0 || rd->options->time_to > 0))
+	if (!err && !st->has_first && wants_time(rd->options))
 		err = find_first(rd);
 	if (!err)
 		err = scan_events(rd);
 	if (!err)
 		err = add_sums(rd);
-	if (!err && c->damaged)
-		report_damage(rd, what);
+	if (!err && st->chunk.damaged)
+		report_damage(rd, unfinished);
 	return err;
 }
 
 static int read_chunk(struct flame_reader *rd, struct flame_span head)
 {
 	struct state *st = rd->state;
-	struct chunk *c = &st->chunk;
-	unsigned char header[HEADER];
 	int err;
 
-	memcpy(header, head.s, HEADER);
-	if (be(header + 4, 2) != 2)
-		return flame_fail(rd, FLAME_EFORMAT, "JFR version %u.%u; versions 2.0 and 2.1 can be read", (unsigned int)be(header + 4, 2),
-				  (unsigned int)be(header + 6, 2));
-	reset_chunk(st);
-	c->offset = flame_input_offset(rd->input);
-	parse_header(c, header);
-	err = load_chunk(rd, c, header);
+	if (!jfr_is_header(head))
+		return flame_fail(rd, FLAME_EFORMAT, "JFR version %u.%u; versions 2.0 and 2.1 can be read",
+				  (unsigned int)(unsigned char)head.s[5], (unsigned int)(unsigned char)head.s[7]);
+	reset_sums(st);
+	err = jfr_chunk_read(rd, &st->chunk);
 	if (!err)
 		err = use_chunk(rd);
-	if (!err && c->fd >= 0 && c->image == NULL && flame_input_fd(rd->input) >= 0)
-		flame_input_seek(rd->input, c->offset + c->size);
-	st->nr_chunks++;
-	return err;
+	return err ? err : jfr_chunk_leave(rd, &st->chunk);
 }
 
 static int add_blocks(struct flame_reader *rd)
@@ -1305,24 +988,22 @@ static int add_blocks(struct flame_reader *rd)
 
 static int read_recording(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
 	int err = 0;
 
-	st->chunk.fd = -1;
 	make_types(rd);
 	while (!err) {
-		struct flame_span head = flame_peek(rd->input, HEADER);
+		struct flame_span head = flame_peek(rd->input, JFR_HEADER);
 		uint64_t at = flame_input_offset(rd->input), nr;
 
 		if (!head.len)
 			break;
-		if (is_magic(head) && head.len >= HEADER) {
+		if (jfr_is_magic(head) && head.len >= JFR_HEADER) {
 			err = read_chunk(rd, head);
 			continue;
 		}
-		nr = skip_to_header(rd);
-		damaged(rd);
-		flame_diag_add(rd->diag, FLAME_WARNING, is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
+		nr = jfr_skip_to_header(rd);
+		rd->diag->damaged = true;
+		flame_diag_add(rd->diag, FLAME_WARNING, jfr_is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
 			       "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
 			       (unsigned long long)at, (unsigned long long)nr);
 	}
@@ -1333,15 +1014,12 @@ static void release(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	reset_chunk(st);
+	jfr_chunk_release(&st->chunk);
 	release_schema(st);
 	jfr_pools_release(&st->pools);
 	idmap_release(&st->plan_ids);
 	idmap_release(&st->addresses);
-	free(st->chunk.image);
 	free(st->plans);
-	free(st->blobs);
-	free(st->window);
 	free(st->checkpoints);
 	free(st->sums);
 	free(st->sum_index.slots);
@@ -1362,7 +1040,7 @@ static void join(struct flame_reader *rd, const void *from)
 
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
-	struct state *st = rd->state;
+	const struct state *st = rd->state;
 
 	(void)profile;
 	if (st->lost_bytes)
@@ -1384,20 +1062,18 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 static uint64_t piece(struct flame_reader *rd, struct flame_span head)
 {
 	const struct flame_read_options *o = rd->options;
-	const unsigned char *h = (const unsigned char *)head.s;
 
-	if (head.len < HEADER || !is_header(head) || h[64] || o->leak || o->time_from > 0 || o->time_to > 0)
-		return 0;
-	return be(h + 8, 8) < HEADER ? 0 : be(h + 8, 8);
+	return o->leak || wants_time(o) || !jfr_is_header(head) ? 0 : jfr_chunk_length(head);
 }
 
 static int probe(struct flame_span head)
 {
-	return is_magic(head) ? FLAME_SCORE_MAGIC : FLAME_SCORE_NOT;
+	return jfr_is_magic(head) ? FLAME_SCORE_MAGIC : FLAME_SCORE_NOT;
 }
 
 const struct flame_converter flame_jfr_converter = {
 	.name = "jfr",
+	.binary = true,
 	.summary = "recordings of Java Flight Recorder and async-profiler (.jfr)",
 	.state_size = sizeof(struct state),
 	.probe = probe,

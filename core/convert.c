@@ -356,6 +356,9 @@ static int no_samples(struct job *job)
 	else if (job->rd.options->from && probe(job->rd.converter, job->head) == FLAME_SCORE_NOT)
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; it looks like %s", job->rd.converter->name,
 			       flame_look(job->head));
+	else if (job->rd.diag->damaged)
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "read as %s (%s), but no sample in it is readable",
+			       job->rd.converter->name, job->rd.converter->summary);
 	else
 		flame_diag_add(job->rd.diag, FLAME_ERROR,
 			       "read as %s (%s), but there are no samples in it: was the recording too short, or the process idle?",

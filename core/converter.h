@@ -121,6 +121,7 @@ struct flame_converter {
 	const char *name;
 	const char *summary;
 	size_t state_size;
+	bool binary;		/* there are no lines: messages say an offset themselves */
 	bool counted;		/* values are counts of samples already: --count changes nothing */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
 	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */

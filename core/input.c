@@ -211,6 +211,29 @@ struct flame_span flame_peek(struct flame_input *in, size_t want)
 	return (struct flame_span){ in->buf + in->pos, in->end - in->pos };
 }
 
+int flame_unread(struct flame_input *in, const char *bytes, size_t len)
+{
+	size_t left = in->end - in->pos;
+
+	if (len > in->pos) {
+		if (in->room < len + left + MIN_READ) {
+			char *buf = realloc(in->buf, len + left + MIN_READ);
+
+			if (!buf)
+				return FLAME_ENOMEM;
+			in->buf = buf;
+			in->room = len + left + MIN_READ;
+		}
+		memmove(in->buf + len, in->buf + in->pos, left);
+		in->base = in->base + in->pos - len;
+		in->pos = len;
+		in->end = len + left;
+	}
+	in->pos -= len;
+	memcpy(in->buf + in->pos, bytes, len);
+	return 0;
+}
+
 /* Step over what is left of a line that is longer than any view. */
 static void skip_long_line(struct flame_input *in)
 {

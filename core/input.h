@@ -59,6 +59,11 @@ static inline void flame_take(struct flame_input *in, size_t n)
 	in->pos += n;
 }
 /*
+ * Put @len bytes back that were taken last, however long ago they left the view.
+ * Return: 0 or FLAME_ENOMEM.
+ */
+int flame_unread(struct flame_input *in, const char *bytes, size_t len);
+/*
  * The next line without its end ("\n" or "\r\n"), valid until the next call. The last line needs
  * no end, unless the input is damaged there: then it is left out. Lines beyond FLAME_VIEW_MAX are stepped over and counted in nr_long.
  * Return: true for a line, false at the end or after in->error.
