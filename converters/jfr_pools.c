@@ -251,6 +251,9 @@ static bool get_text(const struct jfr_pools *pools, const struct jfr_field *fiel
 			return false;
 		if (field->pool && !get_entry(pools, symbol ? JFR_SYMBOLS : JFR_STRINGS, value.n, &value, &end))
 			return false;
+		/* Of two fields with one name it may be the other that is a text. */
+		if (!value.p && (!symbol || !field->pool))
+			return false;
 		c = (struct jfr_cursor){ value.p, end, false };
 		if (symbol) {
 			if (!field->pool && !jfr_run(&s->programs[JFR_SYMBOLS], &c, &value))
@@ -561,13 +564,13 @@ static bool read_frame(const struct jfr_schema *s, struct jfr_cursor *c, struct 
  */
 static size_t read_frames(struct jfr_pools *pools, const struct jfr_value *stack, const unsigned char *end, size_t used)
 {
-	struct jfr_cursor c = { stack[FRAMES].p, end, false };
+	struct jfr_cursor c = { stack[FRAMES].p, end, !stack[FRAMES].p };
 	struct jfr_value values[JFR_ROLE_FIELDS] = { { 0 } };
-	uint64_t nr = jfr_varint(&c);
+	uint64_t nr = c.bad ? 0 : jfr_varint(&c);
 	size_t done = 0;
 
-	/* A frame takes a byte at least, as jfr_run() has seen to. */
-	if (nr > (size_t)(c.end - c.p) || !pools->schema->frame.nr ||
+	/* Where the field is no array there are no frames; where it is, one takes a byte at least. */
+	if (!nr || nr > (size_t)(c.end - c.p) || !pools->schema->frame.nr ||
 	    !array_reserve((void **)&pools->frames, &pools->room_frames, used + (size_t)nr, sizeof(*pools->frames)) ||
 	    !array_reserve((void **)&pools->stacks, &pools->room_stacks, used + (size_t)nr, sizeof(*pools->stacks)))
 		return 0;
