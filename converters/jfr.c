@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * jfr.c - recordings of the JDK Flight Recorder, written by the JDK (11 and later) or by
  * async-profiler (2 and later, also with JDK 8).

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * jfr_chunk.c - a JFR file is a row of chunks: a header of 68 bytes with big-endian numbers, then
  * events, each with its own size in front. A chunk of usual size is read as a whole. A longer one

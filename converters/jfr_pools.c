@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * jfr_pools.c - constant pools of JFR: StackTrace -> StackFrame -> Method -> Class -> Symbol, and
  * Thread. Ids are those of one chunk.

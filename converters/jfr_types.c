@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: MIT
+/* SPDX-License-Identifier: MIT */
 /*
  * jfr_types.c - the types of a JFR chunk. The metadata event is a table of strings and a tree of
  * elements (root > metadata > class > field > annotation), each with attributes that are pairs of
