@@ -518,10 +518,11 @@ static int add_timed(struct state *st, const struct jfr_value *v, int64_t value,
 {
 	if (!array_reserve((void **)&st->timed, &st->room_timed, st->nr_timed + 1, sizeof(*st->timed)))
 		return FLAME_ENOMEM;
-	st->timed[st->nr_timed++] = (struct timed_event){
+	st->timed[st->nr_timed] = (struct timed_event){
 		.time = v[TIME].n, .address = v[ADDRESS].n, .value = value, .nr = nr, .sum = sum,
 		.seq = (uint32_t)st->nr_timed,
 	};
+	st->nr_timed++;
 	return 0;
 }
 
@@ -885,10 +886,11 @@ static void reset_sums(struct state *st)
 
 static void report_broken_event(struct flame_reader *rd, const struct jfr_chunk *c)
 {
+	unsigned long long at = c->offset + c->broken_at;
+
 	rd->diag->damaged = true;
 	if (c->broken_at)
-		flame_diag_add(rd->diag, FLAME_WARNING, "corrupted: the event at offset %llu has a size of 0, or one below its own header's; the rest of its chunk is not used",
-			       (unsigned long long)(c->offset + c->broken_at));
+		flame_diag_add(rd->diag, FLAME_WARNING, "corrupted: the event at offset %llu has a size of 0, or one below its own header's; the rest of its chunk is not used", at);
 }
 
 static void report_unreadable(struct flame_reader *rd)

@@ -43,7 +43,7 @@ static bool read_chars(struct jfr_cursor *c, uint64_t nr, struct flame_span *tex
 	size_t len = 0;
 
 	/* A unit takes a byte at least, so this is no more than three times what is there. */
-	if (nr > (size_t)(c->end - c->p) || !array_reserve((void **)buf, room, (size_t)nr * 3 + 4, 1))
+	if (nr > (size_t)(c->end - c->p) || !array_reserve((void **)buf, room, (size_t)nr * 3 + 4, 1) || !*buf)
 		return false;
 	for (uint64_t i = 0; i < nr; i++) {
 		uint32_t unit = (uint32_t)jfr_varint(c) & 0xffff;
@@ -78,7 +78,7 @@ static bool read_latin1(struct jfr_cursor *c, uint64_t len, struct flame_span *t
 	*text = (struct flame_span){ (const char *)p, (size_t)len };
 	if (ascii == len)
 		return true;
-	if (!array_reserve((void **)buf, room, (size_t)len * 2, 1))
+	if (!array_reserve((void **)buf, room, (size_t)len * 2, 1) || !*buf)
 		return false;
 	for (size_t i = 0; i < len; i++)
 		n += put_utf8(*buf + n, p[i]);
@@ -207,7 +207,7 @@ static int read_strings(struct jfr_types *t, struct jfr_cursor *c)
 		s = &t->strings[t->nr_strings++];
 		if (jfr_text_read(c, s, &id, &buf, &room) != JFR_TEXT_BYTES)
 			*s = (struct flame_span){ "", 0 };
-		if (s->len && s->s == buf)
+		if (buf && s->len && s->s == buf)
 			ok = keep_text(t, s);
 	}
 	free(buf);
@@ -669,6 +669,9 @@ bool jfr_run(const struct jfr_program *program, struct jfr_cursor *c, struct jfr
 				return false;
 			continue;
 		case JFR_NEXT:
+			/* Programs have no end of a loop outside of one. */
+			if (!depth)
+				return false;
 			if (--loops[depth - 1].left) {
 				s = loops[depth - 1].first;
 				continue;

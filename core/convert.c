@@ -236,7 +236,7 @@ static int make_piece_slices(struct job *job, uint64_t size)
 	job->slices = calloc(nr, sizeof(*job->slices));
 	if (!job->slices)
 		return FLAME_ENOMEM;
-	while (!err && from < size) {
+	while (!err && from < size && job->nr_slices < nr) {
 		uint64_t target = start + (size - start) / nr * (job->nr_slices + 1);
 
 		if (job->nr_slices + 1 == nr)
