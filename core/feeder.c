@@ -18,6 +18,7 @@ struct item {
 	size_t start, nr;	/* in the batch's frames */
 	size_t same;
 	struct flame_number count;
+	size_t first_sample, nr_samples;	/* in the batch's samples; none: the count is its sample */
 };
 
 struct batch {
@@ -26,6 +27,8 @@ struct batch {
 	size_t nr_frames, room_frames, room_stacks;
 	struct item items[MAX_ITEMS];
 	size_t nr_items;
+	struct flame_sample *samples;
+	size_t nr_samples, room_samples;
 };
 
 struct flame_feeder {
@@ -49,11 +52,22 @@ struct flame_feeder {
 
 /* Taking batches. */
 
-static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_number count)
+static int add_samples(struct flame_feeder *f, const struct batch *b, const struct item *item)
 {
-	const struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
+	const struct flame_sample s = {
+		.stack = b->stacks[item->start + item->nr - 1], .type = f->type, .value = item->count.value,
+	};
+	int err = 0;
 
-	return flame_sample_add_scaled(f->p, &s, count.scale);
+	if (!item->nr_samples)
+		return flame_sample_add_scaled(f->p, &s, item->count.scale);
+	for (size_t i = 0; !err && i < item->nr_samples; i++) {
+		struct flame_sample *sample = &b->samples[item->first_sample + i];
+
+		sample->stack = s.stack;
+		err = flame_sample_add(f->p, sample);
+	}
+	return err;
 }
 
 /* Paths that share little with their neighbours wait for memory together. */
@@ -114,7 +128,7 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 		i += nr;
 	}
 	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_sample(f, b->stacks[b->items[i].start + b->items[i].nr - 1], b->items[i].count);
+		err = add_samples(f, b, &b->items[i]);
 	return err ? err : keep_last(f, b);
 }
 
@@ -122,7 +136,7 @@ static void take(struct flame_feeder *f, struct batch *b)
 {
 	if (b->nr_items && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = 0;
+	b->nr_items = b->nr_frames = b->nr_samples = 0;
 }
 
 static void *taker(void *arg)
@@ -190,17 +204,36 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_fr
 	return b->frames + b->nr_frames;
 }
 
-int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count)
+static int add_item(struct flame_feeder *f, const struct item *item)
 {
 	struct batch *b = &f->batches[f->nr_filled % NR_BATCHES];
 
-	b->items[b->nr_items++] = (struct item){ b->nr_frames, nr, same, count };
+	b->items[b->nr_items] = *item;
+	b->items[b->nr_items++].start = b->nr_frames;
 	f->last_batch = b;
 	f->last_start = b->nr_frames;
-	b->nr_frames += nr;
+	b->nr_frames += item->nr;
 	if (b->nr_items == MAX_ITEMS || b->nr_frames >= MAX_FRAMES)
 		hand_over(f);
 	return f->error;
+}
+
+int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count)
+{
+	return add_item(f, &(struct item){ .nr = nr, .same = same, .count = count });
+}
+
+int flame_feeder_add_samples(struct flame_feeder *f, size_t nr, size_t same, const struct flame_sample *samples,
+			     size_t nr_samples)
+{
+	struct batch *b = &f->batches[f->nr_filled % NR_BATCHES];
+	size_t first = b->nr_samples;
+
+	if (!array_reserve((void **)&b->samples, &b->room_samples, first + nr_samples, sizeof(*samples)))
+		return FLAME_ENOMEM;
+	memcpy(b->samples + first, samples, nr_samples * sizeof(*samples));
+	b->nr_samples += nr_samples;
+	return add_item(f, &(struct item){ .nr = nr, .same = same, .first_sample = first, .nr_samples = nr_samples });
 }
 
 int flame_feeder_free(struct flame_feeder *f)
@@ -221,6 +254,7 @@ int flame_feeder_free(struct flame_feeder *f)
 	for (size_t i = 0; i < NR_BATCHES; i++) {
 		free(f->batches[i].frames);
 		free(f->batches[i].stacks);
+		free(f->batches[i].samples);
 	}
 	free(f->last);
 	pthread_mutex_destroy(&f->lock);

@@ -26,6 +26,12 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_fr
  * samples. Return: 0, or how feeding has failed so far.
  */
 int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count);
+/*
+ * The same with @nr_samples samples of types of their own; their stack is the path. Types must be at
+ * the scale of the values.
+ */
+int flame_feeder_add_samples(struct flame_feeder *f, size_t nr, size_t same, const struct flame_sample *samples,
+			     size_t nr_samples);
 
 /* Wait until all is in the profile; @f is gone then. Return: 0 or the failure. */
 int flame_feeder_free(struct flame_feeder *f);
