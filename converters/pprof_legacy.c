@@ -197,6 +197,25 @@ static struct flame_span find_symbol(const struct pprof_legacy *l, uint64_t addr
 
 /* Into the profile. */
 
+/* Types come in pairs of what is measured and how often, but for a single one, which is a count. */
+int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack, const int64_t *values)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < l->nr_types; i++) {
+		int64_t count = l->nr_types > 1 ? values[i | 1] : values[i];
+		const struct flame_sample sample = {
+			.stack = stack, .type = l->types[i], .value = values[i], .nr_samples = count > 0 ? (uint64_t)count : 1,
+		};
+
+		if (sample.value)
+			err = flame_sample_add(rd->profile, &sample);
+	}
+	if (err == FLAME_EOVERFLOW)
+		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
+	return err;
+}
+
 static int push_place(struct flame_reader *rd, struct pprof_legacy *l, const struct pprof_place *place, flame_stack *stack)
 {
 	flame_frame frame = pprof_frame(rd, &l->scratch, place);
@@ -234,13 +253,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_legacy *l, const stru
 
 	for (size_t i = s->nr; !err && i-- > 0;)
 		err = push_address(rd, l, l->addresses[s->first + i], &stack);
-	for (size_t i = 0; !err && i < l->nr_types; i++) {
-		const struct flame_sample sample = { .stack = stack, .type = l->types[i], .value = s->values[i] };
-
-		if (sample.value)
-			err = flame_sample_add(rd->profile, &sample);
-	}
-	return err;
+	return err ? err : pprof_legacy_sample(rd, l, stack, s->values);
 }
 
 int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
@@ -262,8 +275,6 @@ int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
 		qsort(l->symbols, l->nr_symbols, sizeof(*l->symbols), compare_symbols);
 	for (size_t i = 0; !err && i < l->nr_stacks; i++)
 		err = add_stack(rd, l, &l->stacks[i]);
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
 	return err;
 }
 
@@ -465,6 +476,9 @@ int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 	if (!find_words(flame_peek(rd->input, HEADER_WORDS * 8), &w, &period))
 		return flame_fail(rd, FLAME_EFORMAT, "there is no header of a CPU profile");
 	flame_take(rd->input, HEADER_WORDS * w.size);
+	/* --raw writes 1 for a period that it does not know. */
+	if (raw)
+		period = 0;
 	if (period)
 		l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("cpu"), PPROF_SPAN("nanoseconds"));
 	l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("samples"), PPROF_SPAN("count"));

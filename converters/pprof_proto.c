@@ -58,8 +58,8 @@ struct label {
 
 /* The sample at hand, and the one before it. */
 struct pprof_sample {
-	uint32_t *locations;	/* rows, the leaf's first */
-	size_t nr_locations, room_locations;
+	flame_frame *frames;	/* the leaf's first */
+	size_t nr_frames, room_frames;
 	int64_t values[PPROF_TYPES_MAX];
 	size_t nr_values;
 	struct label *labels;
@@ -454,7 +454,8 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 	size_t first = default_type(p);
 
 	p->type_rows = calloc(p->nr_types, sizeof(*p->type_rows));
-	if (!p->type_rows)
+	p->is_count = calloc(p->nr_types, sizeof(*p->is_count));
+	if (!p->type_rows || !p->is_count)
 		return FLAME_ENOMEM;
 	for (size_t n = 0; n < p->nr_types; n++) {
 		size_t i = !n ? first : n <= first ? n - 1 : n;
@@ -466,6 +467,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 		if (err)
 			return err;
 		p->type_rows[i] = pprof_type(rd, name, unit);
+		p->is_count[i] = pprof_equals(unit, "count");
 	}
 	return 0;
 }
@@ -523,27 +525,87 @@ static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pp
 
 /* The second pass: samples. */
 
-static bool put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t id)
+/* Return: FLAME_EFORMAT for a location that is not there. */
+static int put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t id)
 {
 	uint32_t row = find_id(&p->location_index, id);
+	const struct pprof_location *l;
 
-	if (!row || !array_reserve((void **)&s->locations, &s->room_locations, s->nr_locations + 1, sizeof(*s->locations)))
-		return false;
-	s->locations[s->nr_locations++] = row - 1;
-	return true;
+	if (!row)
+		return FLAME_EFORMAT;
+	l = &p->locations[row - 1];
+	if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + l->nr, sizeof(*s->frames)))
+		return FLAME_ENOMEM;
+	memcpy(s->frames + s->nr_frames, p->frames + l->first, l->nr * sizeof(*s->frames));
+	s->nr_frames += l->nr;
+	return 0;
+}
+
+/*
+ * Nearly all locations are one frame, found by the id. Return: where the first one is that is not, or
+ * a number that is broken.
+ */
+static const char *put_single_frames(const struct pprof_proto *p, struct pprof_sample *s, const char *at, const char *end)
+{
+	const flame_frame *single = p->single;
+	uint64_t nr_single = p->location_index.nr_rows;
+	flame_frame *to = s->frames + s->nr_frames;
+
+	while (at < end) {
+		uint64_t id = (unsigned char)at[0];
+		const char *next = at + 1;
+
+		if (id & 0x80) {
+			if (end - at >= 2 && !(at[1] & 0x80)) {
+				id = (id & 0x7f) | (uint64_t)at[1] << 7;
+				next = at + 2;
+			} else {
+				next = flame_pb_varint(at, end, &id);
+			}
+		}
+		if (!next || id >= nr_single || !single[id])
+			break;
+		*to++ = single[id];
+		at = next;
+	}
+	s->nr_frames = (size_t)(to - s->frames);
+	return at;
+}
+
+static int put_packed(struct flame_reader *rd, struct pprof_proto *p, struct flame_span ids)
+{
+	struct pprof_sample *s = p->sample;
+	const char *at = ids.s, *end = ids.s + ids.len;
+	int err = 0;
+
+	while (!err && at < end) {
+		uint64_t id;
+
+		/* As many frames as bytes at most, but for those that put_location() makes room for. */
+		if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + (size_t)(end - at), sizeof(*s->frames)))
+			return FLAME_ENOMEM;
+		if (p->single)
+			at = put_single_frames(p, s, at, end);
+		if (at == end)
+			break;
+		at = flame_pb_varint(at, end, &id);
+		if (!at)
+			return BROKEN;
+		err = put_location(p, s, id);
+		if (err == FLAME_EFORMAT)
+			return bad_reference(rd, "a sample refers to location", id);
+	}
+	return err;
 }
 
 static int put_locations(struct flame_reader *rd, struct pprof_proto *p, const struct flame_pb_field *f)
 {
-	const char *at = NULL;
-	uint64_t id;
+	int err;
 
-	while (flame_pb_next_number(f, &at, &id)) {
-		if (put_location(p, p->sample, id))
-			continue;
-		return find_id(&p->location_index, id) ? FLAME_ENOMEM : bad_reference(rd, "a sample refers to location", id);
-	}
-	return at ? 0 : BROKEN;
+	if (f->wire == FLAME_PB_BYTES)
+		return put_packed(rd, p, f->bytes);
+	err = put_location(p, p->sample, f->number);
+	return err == FLAME_EFORMAT ? bad_reference(rd, "a sample refers to location", f->number) : err;
 }
 
 static int put_values(struct pprof_sample *s, const struct flame_pb_field *f)
@@ -576,7 +638,7 @@ static int parse_sample(struct flame_reader *rd, struct pprof_proto *p, struct f
 	enum flame_pb_result result;
 	int err = 0;
 
-	s->nr_locations = s->nr_values = s->nr_labels = 0;
+	s->nr_frames = s->nr_values = s->nr_labels = 0;
 	while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
 		if (f.wire != FLAME_PB_BYTES && f.wire != FLAME_PB_VARINT)
 			continue;
@@ -701,42 +763,34 @@ static void note_labels(struct flame_reader *rd, const struct pprof_sample *s)
 
 /* Stacks. */
 
-/* Fill @rows with what is to be added. Return: how many. A value of 0 adds nothing. */
+/*
+ * Fill @rows with what is to be added. A value of 0 adds nothing. How many samples a value stands
+ * for is told by the count before it: samples/count, cpu/nanoseconds; alloc_objects/count,
+ * alloc_space/bytes. Return: how many rows.
+ */
 static size_t make_samples(const struct pprof_proto *p, struct flame_sample *rows)
 {
 	const struct pprof_sample *s = p->sample;
+	int64_t count = 0;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < p->nr_types; i++) {
+		if (p->is_count[i])
+			count = s->values[i];
 		if (s->values[i])
-			rows[nr++] = (struct flame_sample){ .type = p->type_rows[i], .value = s->values[i] };
+			rows[nr++] = (struct flame_sample){
+				.type = p->type_rows[i], .value = s->values[i], .nr_samples = count > 0 ? (uint64_t)count : 1,
+			};
 	}
 	return nr;
 }
 
 /* The root's frame first. */
-static size_t put_frames(const struct pprof_proto *p, flame_frame *to)
+static size_t put_frames(const struct pprof_sample *s, flame_frame *to)
 {
-	const struct pprof_sample *s = p->sample;
-	size_t nr = 0;
-
-	for (size_t i = s->nr_locations; i-- > 0;) {
-		const struct pprof_location *l = &p->locations[s->locations[i]];
-
-		for (uint32_t k = l->nr; k-- > 0;)
-			to[nr++] = p->frames[l->first + k];
-	}
-	return nr;
-}
-
-static size_t count_frames(const struct pprof_proto *p)
-{
-	const struct pprof_sample *s = p->sample;
-	size_t nr = 0;
-
-	for (size_t i = 0; i < s->nr_locations; i++)
-		nr += p->locations[s->locations[i]].nr;
-	return nr;
+	for (size_t i = 0; i < s->nr_frames; i++)
+		to[i] = s->frames[s->nr_frames - 1 - i];
+	return s->nr_frames;
 }
 
 /* The frame of that name that is nearest to the leaf becomes the root. */
@@ -767,14 +821,14 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p, size_t *las
 
 	if (!nr_rows)
 		return 0;
-	frames = flame_feeder_path(p->feeder, count_frames(p) + NR_LABELS_MAX + 1, &last);
+	frames = flame_feeder_path(p->feeder, p->sample->nr_frames + NR_LABELS_MAX + 1, &last);
 	if (!frames)
 		return FLAME_ENOMEM;
-	err = put_label_frames(rd, p, frames, &nr);
+	err = p->sample->nr_labels ? put_label_frames(rd, p, frames, &nr) : 0;
 	if (err)
 		return err;
-	nr += put_frames(p, frames + nr);
-	if (!p->sample->nr_locations && !(frames[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
+	nr += put_frames(p->sample, frames + nr);
+	if (!p->sample->nr_frames && !(frames[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
 		return FLAME_ENOMEM;
 	nr = skip_callers(rd, frames, nr);
 	most = last && *last_nr < nr ? *last_nr : last ? nr : 0;
@@ -870,6 +924,21 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		flame_note(rd, "go tool pprof would hide some frames of this profile (drop_frames); here all are shown");
 }
 
+/* Where ids are small numbers: the frame by the id, for locations that are one frame. */
+static int make_single(struct pprof_proto *p)
+{
+	const struct pprof_index *x = &p->location_index;
+
+	if (x->hashed)
+		return 0;
+	p->single = calloc(x->nr_rows, sizeof(*p->single));
+	for (size_t i = 0; p->single && i < p->nr_locations; i++) {
+		if (p->locations[i].nr == 1)
+			p->single[x->ids[i]] = p->frames[p->locations[i].first];
+	}
+	return p->single ? 0 : FLAME_ENOMEM;
+}
+
 static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 {
 	int err = index_table(rd, &p->mapping_index, "mapping");
@@ -882,7 +951,7 @@ static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 		err = make_types(rd, p);
 	for (size_t i = 0; !err && i < p->nr_locations; i++)
 		err = make_frames(rd, p, &p->locations[i]);
-	return err;
+	return err ? err : make_single(p);
 }
 
 int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
@@ -923,10 +992,12 @@ void pprof_proto_release(struct pprof_proto *p)
 	free(p->comments);
 	free(p->samples);
 	free(p->frames);
+	free(p->single);
 	free(p->type_rows);
+	free(p->is_count);
 	free(p->scratch.bytes);
 	if (p->sample) {
-		free(p->sample->locations);
+		free(p->sample->frames);
 		free(p->sample->labels);
 		free(p->sample->text);
 	}

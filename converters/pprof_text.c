@@ -192,19 +192,10 @@ static int push_frames(struct text *t)
 {
 	struct flame_profile *p = t->rd->profile;
 	flame_stack stack = t->roots;
-	int err = 0;
 
 	for (size_t i = t->l->nr_frames; i-- > 0;)
 		stack = flame_stack_push(p, stack, t->l->frames[i]);
-	for (size_t i = 0; !err && i < t->l->nr_types; i++) {
-		const struct flame_sample s = { .stack = stack, .type = t->l->types[i], .value = t->values[i] };
-
-		if (s.value)
-			err = flame_sample_add(p, &s);
-	}
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(t->rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
-	return err;
+	return pprof_legacy_sample(t->rd, t->l, stack, t->values);
 }
 
 /* A stack with frames is ready; one of addresses waits for the memory map. */

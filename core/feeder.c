@@ -57,17 +57,12 @@ static int add_samples(struct flame_feeder *f, const struct batch *b, const stru
 	const struct flame_sample s = {
 		.stack = b->stacks[item->start + item->nr - 1], .type = f->type, .value = item->count.value,
 	};
-	int err = 0;
 
 	if (!item->nr_samples)
 		return flame_sample_add_scaled(f->p, &s, item->count.scale);
-	for (size_t i = 0; !err && i < item->nr_samples; i++) {
-		struct flame_sample *sample = &b->samples[item->first_sample + i];
-
-		sample->stack = s.stack;
-		err = flame_sample_add(f->p, sample);
-	}
-	return err;
+	for (size_t i = 0; i < item->nr_samples; i++)
+		b->samples[item->first_sample + i].stack = s.stack;
+	return flame_samples_add(f->p, b->samples + item->first_sample, item->nr_samples);
 }
 
 /* Paths that share little with their neighbours wait for memory together. */

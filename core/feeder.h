@@ -27,8 +27,8 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_fr
  */
 int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count);
 /*
- * The same with @nr_samples samples of types of their own; their stack is the path. Types must be at
- * the scale of the values.
+ * The same with @nr_samples samples of different types and of one task; their stack is the path, and
+ * their values are at the scales of their types.
  */
 int flame_feeder_add_samples(struct flame_feeder *f, size_t nr, size_t same, const struct flame_sample *samples,
 			     size_t nr_samples);
