@@ -328,9 +328,12 @@ static bool find_words(struct flame_span head, struct words *w, uint64_t *period
 	return false;
 }
 
-static int cut_off(struct flame_reader *rd)
+static int cut_off(struct flame_reader *rd, const struct pprof_legacy *l)
 {
 	rd->diag->damaged = true;
+	if (!l->nr_stacks)
+		return flame_fail(rd, FLAME_EDAMAGED, "the profile ends in the middle of its first stack, at byte %llu",
+				  (unsigned long long)flame_input_offset(rd->input));
 	if (!rd->input->error)
 		flame_diag_add(rd->diag, FLAME_WARNING, "the profile ends in the middle, at byte %llu; what came before is used",
 			       (unsigned long long)flame_input_offset(rd->input));
@@ -348,15 +351,18 @@ static int read_stack(struct flame_reader *rd, struct pprof_legacy *l, const str
 	size_t first = l->nr_addresses;
 	uint64_t count, nr;
 
+	/* --raw writes no end. */
+	if (!view.len && exact && !rd->input->error)
+		return 1;
 	if (view.len < 2 * w->size)
-		return cut_off(rd);
+		return cut_off(rd, l);
 	count = get_word(w, view.s);
 	nr = get_word(w, view.s + w->size);
 	if (nr > FLAME_VIEW_MAX / w->size - 2 || count > INT64_MAX)
-		return cut_off(rd);
+		return cut_off(rd, l);
 	view = flame_peek(rd->input, (size_t)(2 + nr) * w->size);
 	if (view.len < (2 + nr) * w->size)
-		return cut_off(rd);
+		return cut_off(rd, l);
 	flame_take(rd->input, (size_t)(2 + nr) * w->size);
 	if (!count && nr == 1 && !get_word(w, view.s + 2 * w->size))
 		return 1;
@@ -476,6 +482,7 @@ int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 	if (!find_words(flame_peek(rd->input, HEADER_WORDS * 8), &w, &period))
 		return flame_fail(rd, FLAME_EFORMAT, "there is no header of a CPU profile");
 	flame_take(rd->input, HEADER_WORDS * w.size);
+	rd->input->binary = true;
 	/* --raw writes 1 for a period that it does not know. */
 	if (raw)
 		period = 0;

@@ -362,15 +362,20 @@ static int read_field(struct flame_reader *rd, struct pprof_proto *p, const stru
 	return read_number(p, f);
 }
 
-/* The input ends within a field. */
+/* The input ends within a field. Whether anything can be kept is seen later. */
 static int cut_off(struct flame_reader *rd)
 {
 	rd->diag->damaged = true;
-	if (!rd->input->error)
+	return 0;
+}
+
+/* Damage of the file itself is reported by the input. */
+static void warn_cut_off(struct flame_reader *rd)
+{
+	if (rd->diag->damaged && !rd->input->error)
 		flame_diag_add(rd->diag, FLAME_WARNING,
 			       "the profile ends in the middle of a field, at byte %llu; what came before is used",
 			       (unsigned long long)flame_input_offset(rd->input));
-	return 0;
 }
 
 static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
@@ -956,8 +961,10 @@ static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 
 int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 {
-	int err = read_fields(rd, p);
+	int err;
 
+	rd->input->binary = true;
+	err = read_fields(rd, p);
 	if (err)
 		return err;
 	if (p->twice)
@@ -971,7 +978,11 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	err = resolve(rd, p);
 	if (!err)
 		note_profile(rd, p);
-	return err ? err : read_samples(rd, p);
+	if (!err)
+		err = read_samples(rd, p);
+	if (!err)
+		warn_cut_off(rd);
+	return err;
 }
 
 void pprof_proto_release(struct pprof_proto *p)
@@ -1017,7 +1028,7 @@ static bool fits(const struct flame_pb_field *f)
 	uint64_t numbers[1];
 
 	if (f->nr >= NR_PROFILE_FIELDS)
-		return false;
+		return f->nr < NR_PROFILE_FIELDS + 16;	/* there may be new ones */
 	if (f->nr == COMMENT)
 		return f->wire == FLAME_PB_VARINT || f->wire == FLAME_PB_BYTES;
 	if (f->wire != (enum flame_pb_wire)wires[f->nr])
@@ -1036,6 +1047,8 @@ int pprof_proto_probe(struct flame_span head)
 	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
 		if (!fits(&f))
 			return FLAME_SCORE_NOT;
+		if (f.nr >= NR_PROFILE_FIELDS)
+			continue;
 		kinds += !seen[f.nr];
 		seen[f.nr] = true;
 		nr++;

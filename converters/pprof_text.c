@@ -39,6 +39,8 @@ struct text {
 	uint64_t last_address;	/* of the frame before */
 	flame_stack roots;	/* of its labels */
 	bool ignored;		/* a goroutine in another state than --state's */
+	char *call;		/* the call whose place is still to come */
+	size_t nr_call, room_call;
 };
 
 /* Words. */
@@ -476,55 +478,44 @@ static size_t count_profile(struct flame_span line)
 
 /* Traces of goroutines: each is one. */
 
-/* "main.(*T).run(0x1, {0x2, 0x3})": the arguments go. "created by" tells who started it, which is no caller. */
+/*
+ * "main.(*T).run(0x1, {0x2, 0x3})": the arguments go. It counts only if the line behind it says
+ * where it is; "created by" tells who started it, which is no caller.
+ */
 static int read_call(struct text *t, struct flame_span line)
 {
-	struct pprof_place place = PPROF_NOWHERE;
+	size_t depth = 0;
 
-	if (pprof_starts(line, "created by ") || pprof_starts(line, "...")) {
-		t->last_address = 1;
+	t->nr_call = 0;
+	if (pprof_starts(line, "created by ") || pprof_starts(line, "..."))
 		return 0;
-	}
-	t->last_address = 0;
-	if (line.len && line.s[line.len - 1] == ')') {
-		size_t depth = 0, i = line.len;
-
-		while (i-- > 0) {
-			depth += line.s[i] == ')';
-			depth -= line.s[i] == '(';
-			if (!depth)
-				break;
+	for (size_t i = line.len; line.s[line.len - 1] == ')' && i-- > 0;) {
+		depth += line.s[i] == ')';
+		depth -= line.s[i] == '(';
+		if (!depth) {
+			line.len = i ? i : line.len;
+			break;
 		}
-		if (!depth && i)
-			line.len = i;
 	}
-	place.name = line;
-	return add_frame(t, &place);
+	if (!array_reserve((void **)&t->call, &t->room_call, line.len, 1))
+		return FLAME_ENOMEM;
+	memcpy(t->call, line.s, line.len);
+	t->nr_call = line.len;
+	return 0;
 }
 
 /* "	/src/work.go:151 +0x1f" */
 static int read_call_line(struct text *t, struct flame_span line)
 {
-	struct flame_frame_info info;
 	struct pprof_place place = PPROF_NOWHERE;
 	const char *plus = memmem(line.s, line.len, " +0x", 4);
-	struct flame_span name;
-	char *copy;
-	int err;
 
-	if (!t->l->nr_frames || t->last_address)
+	if (!t->nr_call)
 		return 0;
 	cut_file_line(plus ? (struct flame_span){ line.s, (size_t)(plus - line.s) } : line, &place);
-	info = *flame_frame_get(t->rd->profile, t->l->frames[--t->l->nr_frames]);
-	name = flame_string_get(t->rd->profile, info.name);
-	/* The name lies in the profile, where it may move. */
-	copy = strndup(name.s, name.len);
-	if (!copy)
-		return FLAME_ENOMEM;
-	place.name = (struct flame_span){ copy, name.len };
-	err = add_frame(t, &place);
-	free(copy);
-	return err;
+	place.name = (struct flame_span){ t->call, t->nr_call };
+	t->nr_call = 0;
+	return add_frame(t, &place);
 }
 
 static int read_goroutine(struct text *t, struct flame_span state)
@@ -536,6 +527,7 @@ static int read_goroutine(struct text *t, struct flame_span state)
 	if (err)
 		return err;
 	open_stack(t);
+	t->nr_call = 0;
 	t->values[0] = 1;
 	t->ignored = o->state && !pprof_equals((struct flame_span){ state.s, comma ? (size_t)(comma - state.s) : state.len }, o->state);
 	return 0;
@@ -557,7 +549,10 @@ static int read_traces(struct text *t, struct flame_span line)
 		else if (t->open)
 			err = read_call(t, line);
 	} while (!err && flame_line(t->rd->input, &line));
-	return err ? err : close_stack(t);
+	if (!err)
+		err = close_stack(t);
+	free(t->call);
+	return err;
 }
 
 int pprof_text_read(struct flame_reader *rd, struct pprof_legacy *l)
@@ -622,7 +617,7 @@ int pprof_text_probe(struct flame_span head)
 		if (found)
 			return found < score ? found : score;
 		if (line.len && *line.s != '#')
-			score = FLAME_SCORE_RECORD - 20;
+			score = FLAME_SCORE_RECORD + 10;
 	}
 	return FLAME_SCORE_NOT;
 }

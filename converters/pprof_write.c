@@ -364,7 +364,7 @@ static int put_location(struct writer *w, flame_stack location)
 	return flush_if_large(w);
 }
 
-/* Under --srcline names end in ":file.c:12", which pprof has fields for. */
+/* Under --srcline names end in ":file.c:12" or ":12", which pprof has fields for. */
 static struct flame_span function_name(const struct writer *w, const struct flame_frame_info *info)
 {
 	struct flame_span name = flame_string_get(w->p, info->name), file = flame_string_get(w->p, info->file);
@@ -372,11 +372,11 @@ static struct flame_span function_name(const struct writer *w, const struct flam
 	char *end;
 	int n;
 
-	if (!flame_profile_options(w->p)->keep_line || !file.len)
+	if (!flame_profile_options(w->p)->keep_line || (!file.len && !info->line))
 		return name;
 	if (slash)
 		file = (struct flame_span){ slash + 1, file.len - (size_t)(slash + 1 - file.s) };
-	n = info->line ? asprintf(&end, ":%.*s:%u", (int)file.len, file.s, info->line) :
+	n = info->line ? asprintf(&end, "%s%.*s:%u", file.len ? ":" : "", (int)file.len, file.s, info->line) :
 			 asprintf(&end, ":%.*s", (int)file.len, file.s);
 	if (n < 0)
 		return name;
