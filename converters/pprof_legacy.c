@@ -77,7 +77,7 @@ bool pprof_legacy_add(struct pprof_legacy *l, size_t first, const int64_t *value
 
 static bool keep_text(struct pprof_legacy *l, struct flame_span s, size_t *at)
 {
-	if (!array_reserve((void **)&l->text, &l->room_text, l->nr_text + s.len, 1))
+	if (!array_reserve((void **)&l->text, &l->room_text, l->nr_text + s.len + 1, 1))
 		return false;
 	memcpy(l->text + l->nr_text, s.s, s.len);
 	*at = l->nr_text;

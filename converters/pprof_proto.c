@@ -76,7 +76,7 @@ struct pprof_sample {
 static bool add_string(struct pprof_strings *t, struct flame_span s)
 {
 	if (!array_reserve((void **)&t->ends, &t->room, t->nr + 1, sizeof(*t->ends)) ||
-	    !array_reserve((void **)&t->bytes, &t->room_bytes, t->nr_bytes + s.len, 1))
+	    !array_reserve((void **)&t->bytes, &t->room_bytes, t->nr_bytes + s.len + 1, 1))
 		return false;
 	memcpy(t->bytes + t->nr_bytes, s.s, s.len);
 	t->nr_bytes += s.len;
