@@ -24,6 +24,8 @@ struct flame_feed {
 	flame_type type;
 	uint32_t mark;		/* else: the first @skip are those up to this mark; 0: @skip is 0 */
 	struct flame_number count;
+	const struct flame_sample *samples;	/* not NULL: its samples, but for their stack, and not @type and @count; copied */
+	uint32_t nr_samples;
 };
 
 /* Return: room for the @nr frames behind those that are known, the root's first; NULL without memory. */

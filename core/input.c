@@ -297,6 +297,8 @@ uint64_t flame_input_line_nr(const struct flame_input *in)
 {
 	uint64_t size, before = in->base + in->pos;
 
+	if (in->binary)
+		return 0;
 	if (in->slice || flame_input_can_slice(in, &size))
 		return count_file_lines(in, before ? before - 1 : 0) + 1;
 	if (!in->pos)

@@ -24,6 +24,7 @@ struct flame_input {
 	int fd;
 	bool eof;
 	bool slice;
+	bool binary;		/* set by a converter: there are no lines to be named in messages */
 	uint64_t *progress;	/* bytes read are added to it; borrowed, shared by slices; NULL: nobody asks */
 	int error;		/* FLAME_EIO, FLAME_EDAMAGED: the input ended early */
 	int os_error;		/* errno of FLAME_EIO */
@@ -75,7 +76,7 @@ static inline uint64_t flame_input_offset(const struct flame_input *in)
 {
 	return in->base + in->pos;
 }
-/* Return: the number (from 1) of the line that holds the byte before the view, or the first. */
+/* Return: the number (from 1) of the line that holds the byte before the view, or the first; 0 in binary input. */
 uint64_t flame_input_line_nr(const struct flame_input *in);
 
 #endif

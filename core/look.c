@@ -34,7 +34,6 @@ static const struct look looks[] = {
 	{ NULL, 0, "speedscope", "a speedscope file (JSON); this version cannot read it yet" },
 	{ START("{"), NULL, "JSON; this version cannot read it yet" },
 	{ START("["), NULL, "JSON; this version cannot read it yet" },
-	{ START("\x0a"), "\x12", "perhaps a pprof file; this version cannot read it yet" },
 };
 
 static bool looks_like(const struct look *look, struct flame_span head)
