@@ -552,6 +552,85 @@ enum flame_json_token flame_json_skip(struct flame_json *j)
 	return flame_json_skip_rest(j, token) ? token : FLAME_JSON_ERROR;
 }
 
+#define INT_SLACK 32	/* readable bytes that scan_int() wants */
+
+/* Up to 8 digits at @s. Return: how many, with their value. */
+static inline size_t scan_digits(const char *s, uint64_t *value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint64_t w, others;
+	size_t n;
+
+	/* A byte's high bit tells that it is no digit; a borrow or carry reaches only bytes behind such a one. */
+	memcpy(&w, s, sizeof(w));
+	w ^= 0x3030303030303030ull;
+	others = ((w + 0x7676767676767676ull) | w) & 0x8080808080808080ull;
+	n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
+	if (!n)
+		return 0;
+	/* Leading zeros, then pairs of digits, of pairs, of these. */
+	w <<= 64 - 8 * n;
+	w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffull;
+	w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffull;
+	*value = (w * 10000 + (w >> 32)) & 0xffffffffull;
+	return n;
+#else
+	size_t n = 0;
+
+	for (*value = 0; n < 8 && is_digit(s[n]); n++)
+		*value = *value * 10 + (uint64_t)(s[n] - '0');
+	return n;
+#endif
+}
+
+/* A whole number of up to 16 digits at @s. Return: its length, 0 where it is anything else. */
+static inline size_t scan_int(const char *s, int64_t *value)
+{
+	bool negative = s[0] == '-';
+	size_t n = scan_digits(s + negative, (uint64_t *)value), more;
+	char first = s[negative];
+	uint64_t rest, scale = 1;
+
+	if (!n || (first == '0' && n > 1))
+		return 0;
+	if (n == 8) {
+		more = scan_digits(s + negative + 8, &rest);
+		for (size_t i = 0; i < more; i++)
+			scale *= 10;
+		*value = *value * (int64_t)scale + (int64_t)(more ? rest : 0);
+		n += more;
+	}
+	n += negative;
+	if (s[n] != ',' && s[n] != ']')
+		return 0;
+	if (negative)
+		*value = -*value;
+	return n;
+}
+
+size_t flame_json_ints(struct flame_json *j, int64_t *to, size_t room)
+{
+	struct flame_input *in = j->in;
+	size_t nr = 0, n;
+
+	if ((j->state != FIRST_VALUE && j->state != AFTER) || in_object(j))
+		return 0;
+	while (nr < room && in->end - in->pos >= INT_SLACK) {
+		const char *s = in->buf + in->pos;
+		size_t comma = j->state == AFTER;
+
+		if (comma && s[0] != ',')
+			break;
+		n = scan_int(s + comma, &to[nr]);
+		if (!n)
+			break;
+		in->pos += comma + n;
+		j->state = AFTER;
+		nr++;
+	}
+	return nr;
+}
+
 /* A number's digits without leading zeros, and the power of ten that the last of them stands for. */
 struct digits {
 	bool negative;

@@ -93,6 +93,12 @@ static inline bool flame_json_is(const struct flame_json *json, const char *word
 	return json->text.len == len && !memcmp(json->text.s, word, len);
 }
 
+/*
+ * The fast way through an array of whole numbers, which is what most bytes of a profile are: takes those that come
+ * next, as many as @to has room for, as long as they are plain and in the view.
+ * Return: how many; 0 where flame_json_next() has to look at what comes next.
+ */
+size_t flame_json_ints(struct flame_json *json, int64_t *to, size_t room);
 /* Return: true where the last number is whole (also 2.0, 1e3) and fits, with it in *@value. */
 bool flame_json_int(const struct flame_json *json, int64_t *value);
 /*

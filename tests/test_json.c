@@ -249,6 +249,41 @@ static void test_numbers(void **state)
 	}
 }
 
+/* The fast way and the tokens together see what the tokens alone see. */
+static void test_ints(void **state)
+{
+	static const char text[] = "[1,22,-333,4444444,88888888,999999999,1234567890123456,12345678901234567,0,-0,1.5, 7 ,\"x\",8,"
+				   "01234567,9]                                 ";
+	static const int64_t want[] = {
+		1, 22, -333, 4444444, 88888888, 999999999, 1234567890123456, 12345678901234567, 0, 0, 2, 7, 8,
+	};
+	size_t nr = 0, room = sizeof(want) / sizeof(*want);
+	int64_t got[sizeof(want) / sizeof(*want)];
+	struct flame_json j;
+	enum flame_json_token token;
+
+	(void)state;
+	flame_json_init_span(&j, SPAN(text));
+	assert_int_equal(flame_json_ints(&j, got, room), 0);
+	assert_int_equal(flame_json_next(&j), FLAME_JSON_ARRAY);
+	assert_int_equal(flame_json_ints(&j, got, 2), 2);
+	nr = 2 + flame_json_ints(&j, got + 2, room - 2);
+	assert_int_equal(nr, 7);
+	while ((token = flame_json_next(&j)) > FLAME_JSON_END) {
+		if (token == FLAME_JSON_NUMBER && !flame_json_int(&j, &got[nr++]))
+			got[nr - 1] = 2;
+		nr += flame_json_ints(&j, got + nr, room - nr);
+	}
+	assert_int_equal(nr, room);
+	assert_memory_equal(got, want, sizeof(want));
+	assert_string_equal(j.error, "a malformed number");
+	flame_json_release(&j);
+	flame_json_init_span(&j, SPAN("{\"a\":1}                                   "));
+	assert_int_equal(flame_json_next(&j), FLAME_JSON_OBJECT);
+	assert_int_equal(flame_json_ints(&j, got, room), 0);
+	flame_json_release(&j);
+}
+
 /* @nr times @unit between @before and @after; freed by the caller. */
 static char *repeat(const char *before, const char *unit, size_t nr, const char *after, size_t *len)
 {
@@ -392,7 +427,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tokens), cmocka_unit_test(test_documents), cmocka_unit_test(test_cut),
-		cmocka_unit_test(test_offset), cmocka_unit_test(test_skip), cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_offset), cmocka_unit_test(test_skip), cmocka_unit_test(test_numbers), cmocka_unit_test(test_ints),
 		cmocka_unit_test(test_depth), cmocka_unit_test(test_long_string), cmocka_unit_test(test_views),
 		cmocka_unit_test(test_suite),
 	};
