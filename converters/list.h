@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
+FORMAT(asprof)
 FORMAT(folded)
 FORMAT(perf)
