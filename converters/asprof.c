@@ -706,15 +706,14 @@ static void release(struct flame_reader *rd)
 static int probe(struct flame_span head)
 {
 	static const char *const signs[] = {
-		"function f(key,", "function f(level,", "<ul class='tree'>", "executionsHeatmap", "heatmap-canvas",
+		"function f(key,", "function f(level,", "function treeView(", "executionsHeatmap", "heatmap-canvas-container",
 	};
 
 	if (!contains(head, "<html"))
 		return FLAME_SCORE_NOT;
 	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
 		if (contains(head, signs[i]))
-			return contains(head, "async-profiler") || contains(head, "Andrei Pangin") || contains(head, "treeView(") ?
-				       FLAME_SCORE_MAGIC : FLAME_SCORE_NOT;
+			return FLAME_SCORE_MAGIC;
 	}
 	return FLAME_SCORE_NOT;
 }

@@ -3,3 +3,4 @@
 FORMAT(asprof)
 FORMAT(folded)
 FORMAT(perf)
+FORMAT(pyspy)
