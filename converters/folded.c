@@ -6,10 +6,11 @@
  *
  * Written by FlameGraph's and inferno's stackcollapse tools, async-profiler, bcc -f, py-spy, austin
  * and fgconv. No specification; Documentation/formats/folded.md has the grammar. Not read: what
- * stands in '#' lines, but for fgconv's own "# event: NAME" and "# unit: UNIT".
+ * stands in '#' lines, but for fgconv's own "# event: NAME", "# unit: UNIT" and "# kind: KIND".
  *
- * The path of a line is compared with that of the line before: what they share is on the stack
- * already. The rest is looked up by the bytes of each frame.
+ * What a path shares with the line before, or with any earlier line by whole blocks of bytes, is on
+ * the stack already. The rest is looked up by the bytes of each frame. Some lines are kept waiting while memory
+ * fetches what they will be compared with.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -21,26 +22,39 @@
 #include "../core/folded.h"
 #include "../core/merge.h"
 #include "../core/number.h"
+#include "../core/prefix.h"
 #include "../core/scan.h"
+#include "../core/units.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
 
-/* The text of a path, and where each of its frames ends. */
+#define MAX_WAITING 8	/* lines, a power of two */
+
+/* The text of a path, and where its frames end behind those that are known. */
 struct path {
 	char *bytes;
 	size_t len, room;
 	uint32_t *ends;
 	size_t nr, room_ends;
+	size_t known;		/* frames before ends[0] */
+	size_t start;		/* where the first frame behind them begins */
+	size_t thread;		/* length of the thread's frame at its start */
+	size_t shared;		/* bytes that it shares with the path before */
+	uint32_t hashes[FLAME_PREFIX_BLOCKS];
+	size_t nr_blocks;
+	struct flame_number count;
 };
 
 struct state {
 	bool one_column;	/* some line had only one number */
 	bool two_columns;	/* some line had two */
-	struct path path, last;
+	struct path paths[MAX_WAITING];	/* a ring: the waiting ones, and the one before them */
+	size_t nr_come, nr_gone;
+	struct flame_prefixes prefixes;
 	struct flame_feeder *feeder;
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
-	char event[64], unit[64];	/* from our header; "" where it had none */
+	char event[64], unit[64], kind[16];	/* from our header; "" where it had none */
 };
 
 /* The annotation at the end of @name says its kind; it is cut off. */
@@ -106,65 +120,159 @@ static inline flame_frame find_frame(struct flame_reader *rd, const char *name, 
 	return frame;
 }
 
-/* Copy @s, with room behind it to be scanned in blocks, and note its frames' ends. */
+/* Copy @s, with room behind it to be scanned in blocks. */
 static bool set_path(struct path *path, struct flame_span s)
 {
-	size_t skip = flame_thread_frame(s);
-
-	if (!array_reserve((void **)&path->bytes, &path->room, s.len + SCAN_SLACK, 1) ||
-	    !array_reserve((void **)&path->ends, &path->room_ends, s.len + 1, sizeof(*path->ends)))
+	if (!array_reserve((void **)&path->bytes, &path->room, s.len + SCAN_SLACK, 1))
 		return false;
 	memcpy(path->bytes, s.s, s.len);
 	path->len = s.len;
-	path->nr = scan_byte(path->bytes, skip, s.len, ';', path->ends);
-	path->ends[path->nr++] = (uint32_t)s.len;
+	path->thread = flame_thread_frame(s);
 	return true;
 }
 
-/* Return: how many frames the paths share from the root. */
-static size_t shared_frames(const struct path *a, const struct path *b)
+/* Note where frames end from @from on, where a frame begins. */
+static bool find_ends(struct path *path, size_t from, size_t known)
 {
-	size_t same = common_prefix(a->bytes, b->bytes, a->len < b->len ? a->len : b->len);
-	size_t nr = 0, most = a->nr < b->nr ? a->nr : b->nr;
-
-	while (nr < most && a->ends[nr] == b->ends[nr] && a->ends[nr] <= same)
-		nr++;
-	return nr;
+	path->known = known;
+	path->start = from;
+	path->nr = 0;
+	if (from > path->len)
+		return true;
+	if (!array_reserve((void **)&path->ends, &path->room_ends, path->len - from + 1, sizeof(*path->ends)))
+		return false;
+	path->nr = scan_byte(path->bytes, from < path->thread ? path->thread : from, path->len, ';', path->ends);
+	path->ends[path->nr++] = (uint32_t)path->len;
+	return true;
 }
 
-/* Frames that the path shares with the one before are known; the others are looked up by their bytes. */
-static void find_frames(struct flame_reader *rd, const struct path *path, flame_frame *frames, size_t from)
+/* Return: true where a frame ends at byte @end of both @path and the path before, in which one does. */
+static bool share_end(const struct path *path, size_t end)
 {
-	for (size_t i = from; i < path->nr; i++) {
-		size_t start = i ? path->ends[i - 1] + 1 : 0;
+	return end < path->shared ||
+	       (end == path->shared && (path->len == end || path->bytes[end] == ';'));
+}
 
+/* Return: how many frames from the root the paths share; 0 where too few ends of the last one's are known. */
+static size_t shared_frames(const struct path *path, const struct path *last)
+{
+	size_t nr = 0;
+
+	if (path->thread != last->thread || (last->start && !share_end(path, last->start - 1)))
+		return 0;
+	while (nr < last->nr && share_end(path, last->ends[nr]))
+		nr++;
+	return last->known + nr;
+}
+
+static void find_frames(struct flame_reader *rd, const struct path *path, size_t start, flame_frame *frames)
+{
+	for (size_t i = 0; i < path->nr; i++) {
 		frames[i] = find_frame(rd, path->bytes + start, path->ends[i] - start);
+		start = path->ends[i] + 1;
 	}
+}
+
+/* Look up the frames of @path from the byte @start on, and hand it on. */
+static int feed(struct flame_reader *rd, struct path *path, size_t start, struct flame_feed *feed)
+{
+	struct state *st = rd->state;
+	flame_frame *frames;
+
+	if (!find_ends(path, start, feed->skip))
+		return FLAME_ENOMEM;
+	frames = flame_feeder_path(st->feeder, path->nr);
+	if (!frames)
+		return FLAME_ENOMEM;
+	find_frames(rd, path, start, frames);
+	feed->nr = (uint32_t)path->nr;
+	return flame_feeder_add(st->feeder, feed);
+}
+
+/* Remember the blocks of @path behind @known ones, the last of which is @id. */
+static int learn(struct state *st, const struct path *path, size_t known, uint32_t id)
+{
+	size_t nr = 0;
+	int err = 0;
+
+	for (size_t i = known; !err && i < path->nr_blocks; i++) {
+		uint32_t end = (uint32_t)(i + 1) * FLAME_PREFIX_BLOCK;
+		struct flame_prefix prefix = { .before = id, .hash = path->hashes[i] };
+
+		while (path->ends[nr] < end)
+			nr++;
+		prefix.nr_frames = (uint16_t)(path->known + nr);
+		prefix.tail = (uint16_t)(end - (nr ? path->ends[nr - 1] + 1 : path->start));
+		memcpy(prefix.text, path->bytes + end - FLAME_PREFIX_BLOCK, FLAME_PREFIX_BLOCK);
+		id = flame_prefix_add(&st->prefixes, &prefix);
+		err = id ? flame_feeder_mark(st->feeder, id, prefix.nr_frames) : FLAME_ENOMEM;
+	}
+	return err;
+}
+
+/* A path that shares little with the one before. */
+static int feed_apart(struct flame_reader *rd, struct path *path)
+{
+	struct state *st = rd->state;
+	struct flame_feed item = { .count = path->count };
+	const struct flame_prefix *found;
+	size_t start = 0, known;
+	int err;
+
+	if (flame_prefix_make_room(&st->prefixes))
+		flame_feeder_forget(st->feeder);
+	known = flame_prefix_find(&st->prefixes, path->bytes, path->hashes, path->nr_blocks, &found);
+	if (found) {
+		item.skip = found->nr_frames;
+		item.mark = found->id;
+		start = known * FLAME_PREFIX_BLOCK - found->tail;
+	}
+	err = feed(rd, path, start, &item);
+	return err ? err : learn(st, path, known, item.mark);
+}
+
+static int feed_oldest(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct path *path = &st->paths[st->nr_gone % MAX_WAITING];
+	const struct path *last = &st->paths[(st->nr_gone - 1) % MAX_WAITING];
+	struct flame_feed item = { .same = true, .count = path->count };
+	size_t same;
+
+	st->nr_gone++;
+	if (path->nr_blocks)
+		return feed_apart(rd, path);
+	same = shared_frames(path, last);
+	if (!same)
+		return feed_apart(rd, path);
+	item.skip = (uint32_t)same;
+	return feed(rd, path, same > last->known ? last->ends[same - last->known - 1] + 1 : last->start, &item);
+}
+
+/* Half of a path is in the one before it: nothing need be fetched. Blocks of a thread's frame may mean something else. */
+static void prepare_path(struct state *st, struct path *path)
+{
+	const struct path *last = &st->paths[(st->nr_come - 1) % MAX_WAITING];
+
+	path->shared = common_prefix(path->bytes, last->bytes, path->len < last->len ? path->len : last->len);
+	path->nr_blocks = 0;
+	if (path->shared * 2 >= path->len || path->thread)
+		return;
+	path->nr_blocks = flame_prefix_hash(path->bytes, path->len, path->hashes);
+	flame_prefix_prefetch(&st->prefixes, path->hashes, path->nr_blocks);
 }
 
 static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_number count)
 {
 	struct state *st = rd->state;
-	struct path *path = &st->path, swap;
-	const flame_frame *last;
-	flame_frame *frames;
-	size_t same;
-	int err;
+	struct path *path = &st->paths[st->nr_come % MAX_WAITING];
 
 	if (!set_path(path, s))
 		return FLAME_ENOMEM;
-	frames = flame_feeder_path(st->feeder, path->nr, &last);
-	if (!frames)
-		return FLAME_ENOMEM;
-	same = shared_frames(path, &st->last);
-	if (same)
-		memcpy(frames, last, same * sizeof(*frames));
-	find_frames(rd, path, frames, same);
-	err = flame_feeder_add(st->feeder, path->nr, same, count);
-	swap = st->last;
-	st->last = *path;
-	*path = swap;
-	return err;
+	path->count = count;
+	prepare_path(st, path);
+	st->nr_come++;
+	return st->nr_come - st->nr_gone == MAX_WAITING - 1 ? feed_oldest(rd) : 0;
 }
 
 static bool is_blank(char c)
@@ -200,15 +308,17 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 
 static void read_comment(struct state *st, struct flame_span line)
 {
-	if (!set_header(st->event, sizeof(st->event), line, "# event: "))
-		set_header(st->unit, sizeof(st->unit), line, "# unit: ");
+	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
+	    !set_header(st->unit, sizeof(st->unit), line, "# unit: "))
+		set_header(st->kind, sizeof(st->kind), line, "# kind: ");
 }
 
-static flame_type make_type(struct flame_profile *p, const char *name, const char *unit)
+static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, const char *kind)
 {
 	struct flame_type_info info = {
 		.name = flame_intern(p, name, strlen(name)),
 		.unit = flame_intern(p, unit, strlen(unit)),
+		.kind = flame_value_kind_find((struct flame_span){ kind, strlen(kind) }),
 	};
 
 	return flame_type_row(p, &info);
@@ -261,7 +371,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	flame_type type = make_type(rd->profile, st->event, st->unit);
+	flame_type type = make_type(rd->profile, st->event, st->unit, st->kind);
 	struct flame_span line;
 	int err = 0, fed;
 
@@ -271,25 +381,24 @@ static int read(struct flame_reader *rd)
 		return FLAME_ENOMEM;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
+	while (!err && st->nr_gone < st->nr_come)
+		err = feed_oldest(rd);
 	fed = flame_feeder_free(st->feeder);
 	if (fed == FLAME_EOVERFLOW)
 		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the counts does not fit 64 bits");
 	return fed ? fed : err;
 }
 
-static void release_path(struct path *path)
-{
-	free(path->bytes);
-	free(path->ends);
-	*path = (struct path){ 0 };
-}
 
 static void release(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	release_path(&st->path);
-	release_path(&st->last);
+	for (size_t i = 0; i < MAX_WAITING; i++) {
+		free(st->paths[i].bytes);
+		free(st->paths[i].ends);
+	}
+	flame_prefix_release(&st->prefixes);
 	flame_cache_release(&st->frames);
 	flame_short_release(&st->short_frames);
 }
@@ -373,8 +482,8 @@ static int split_columns(struct columns *c)
 	flame_frame *frames;
 	int err = 0;
 
-	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "");
-	c->after = make_type(c->to, FLAME_TYPE_AFTER, "");
+	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "", "");
+	c->after = make_type(c->to, FLAME_TYPE_AFTER, "", "");
 	frames = flame_frames_copy(c->to, c->from);
 	c->map = frames ? flame_stacks_copy(c->to, c->from, frames) : NULL;
 	free(frames);

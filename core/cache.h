@@ -88,12 +88,11 @@ static inline struct flame_short_key flame_short_key(const char *s, size_t len)
 	struct flame_short_key key = { hash_load64(s), hash_load64(s + 8) };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	if (len <= 8) {
-		key.low &= len < 8 ? (1ull << (8 * len)) - 1 : UINT64_MAX;
-		key.high = 0;
-	} else if (len < 16) {
-		key.high &= (1ull << (8 * (len - 8))) - 1;
-	}
+	/* Shifts by 64 bits or more are not defined; lengths differ too much for branches to be foreseen. */
+	unsigned int low = len < 8 ? 64 - 8 * (unsigned int)len : 0, high = len > 8 ? 128 - 8 * (unsigned int)len : 64;
+
+	key.low &= UINT64_MAX >> (low & 63) & -(uint64_t)(low < 64);
+	key.high &= UINT64_MAX >> (high & 63) & -(uint64_t)(high < 64);
 #else
 	memset(&key, 0, sizeof(key));
 	memcpy(&key, s, len);

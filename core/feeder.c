@@ -10,14 +10,21 @@
 
 #include "table.h"
 
-#define NR_BATCHES 4
-#define MAX_ITEMS 512
-#define MAX_FRAMES 16384	/* a batch is full with so many; one long path may exceed it */
+#define NR_BATCHES 8
+#define MAX_ITEMS 1024
+#define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */
 
 struct item {
-	size_t start, nr;	/* in the batch's frames */
-	size_t same;
-	struct flame_number count;
+	struct flame_feed feed;
+	size_t start;		/* in the batch's frames */
+	flame_stack root;	/* what its frames are pushed onto */
+};
+
+/* The stack of the first @nr_frames frames behind the known ones of an item is to be found again. */
+struct mark {
+	uint32_t mark;
+	uint32_t item;
+	uint32_t nr_frames;
 };
 
 struct batch {
@@ -26,18 +33,21 @@ struct batch {
 	size_t nr_frames, room_frames, room_stacks;
 	struct item items[MAX_ITEMS];
 	size_t nr_items;
+	struct mark *marks;	/* by item */
+	size_t nr_marks, room_marks;
 };
 
 struct flame_feeder {
 	struct flame_profile *p;
 	flame_type type;
 	struct batch batches[NR_BATCHES];
-	flame_stack *last;	/* stacks of the path that was pushed last */
-	size_t room_last;
-	/* The path that was ended last: its batch, and where its frames are. */
-	const struct batch *last_batch;
-	size_t last_start;
 	atomic_int error;
+	/* The taker's. */
+	flame_stack *marked;	/* the stack of each mark */
+	size_t room_marked;
+	flame_stack *last;	/* stacks of the path that was pushed last, its root first */
+	uint32_t last_skip;	/* frames up to that root */
+	size_t room_last;
 
 	bool threaded;
 	pthread_t thread;
@@ -56,65 +66,99 @@ static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_nu
 	return flame_sample_add_scaled(f->p, &s, count.scale);
 }
 
-/* Paths that share little with their neighbours wait for memory together. */
+/* Return: the stack of an item's first @nr_frames frames behind the known ones. */
+static flame_stack item_stack(const struct batch *b, const struct item *item, uint32_t nr_frames)
+{
+	return nr_frames ? b->stacks[item->start + nr_frames - 1] : item->root;
+}
+
+/* Paths wait for memory together; each begins at a mark or at the root. */
 static void push_group(struct flame_feeder *f, struct batch *b, size_t first, size_t nr)
 {
 	struct flame_path paths[FLAME_PATHS];
 
 	for (size_t i = 0; i < nr; i++) {
-		const struct item *item = &b->items[first + i];
+		struct item *item = &b->items[first + i];
 
-		paths[i] = (struct flame_path){ b->frames + item->start, b->stacks + item->start, item->nr, 0, 0, false };
+		item->root = item->feed.mark ? f->marked[item->feed.mark] : 0;
+		paths[i] = (struct flame_path){ b->frames + item->start, b->stacks + item->start, item->feed.nr, 0,
+						item->root, false };
 	}
 	flame_stack_push_paths(f->p, paths, nr);
-}
-
-static bool goes_on(const struct item *item)
-{
-	return item->same * 4 >= item->nr;
 }
 
 /* A path goes on from the one before it, whose stacks are known. */
 static void push_behind(struct flame_feeder *f, struct batch *b, size_t i)
 {
-	const struct item *item = &b->items[i];
-	const flame_stack *last = i ? b->stacks + b->items[i - 1].start : f->last;
+	struct item *item = &b->items[i];
+	const struct item *before = item - 1;
 
-	memcpy(b->stacks + item->start, last, item->same * sizeof(*last));
-	flame_stack_push_all(f->p, last[item->same - 1], b->frames + item->start + item->same, item->nr - item->same,
-			     b->stacks + item->start + item->same);
+	item->root = i ? item_stack(b, before, item->feed.skip - before->feed.skip) : f->last[item->feed.skip - f->last_skip];
+	flame_stack_push_all(f->p, item->root, b->frames + item->start, item->feed.nr, b->stacks + item->start);
 }
 
 static int keep_last(struct flame_feeder *f, const struct batch *b)
 {
 	const struct item *item = &b->items[b->nr_items - 1];
 
-	if (!array_reserve((void **)&f->last, &f->room_last, item->nr, sizeof(*f->last)))
+	if (!array_reserve((void **)&f->last, &f->room_last, item->feed.nr + 1, sizeof(*f->last)))
 		return FLAME_ENOMEM;
-	memcpy(f->last, b->stacks + item->start, item->nr * sizeof(*f->last));
+	f->last[0] = item->root;
+	memcpy(f->last + 1, b->stacks + item->start, item->feed.nr * sizeof(*f->last));
+	f->last_skip = item->feed.skip;
 	return 0;
+}
+
+static int set_mark(struct flame_feeder *f, const struct batch *b, const struct mark *m)
+{
+	if (!array_reserve((void **)&f->marked, &f->room_marked, m->mark + 1, sizeof(*f->marked)))
+		return FLAME_ENOMEM;
+	f->marked[m->mark] = item_stack(b, &b->items[m->item], m->nr_frames);
+	return 0;
+}
+
+/*
+ * Return: how many items from @first on can be pushed together: none needs the stacks of another.
+ * Marks are set in the order of the items, @next is the first that is not set yet.
+ */
+static size_t group_size(const struct batch *b, size_t first, size_t next)
+{
+	size_t nr = 0;
+
+	for (; nr < FLAME_PATHS && first + nr < b->nr_items; nr++) {
+		const struct item *item = &b->items[first + nr];
+
+		if (item->feed.same)
+			break;
+		/* Marks are numbered as they are made: all that this batch sets are at or above its first. */
+		if (item->feed.mark && next < b->nr_marks && b->marks[next].item < first + nr &&
+		    item->feed.mark >= b->marks[next].mark)
+			break;
+	}
+	return nr;
 }
 
 static int take_batch(struct flame_feeder *f, struct batch *b)
 {
+	size_t next = 0;
 	int err = 0;
 
 	if (!array_reserve((void **)&b->stacks, &b->room_stacks, b->nr_frames + 1, sizeof(*b->stacks)))
 		return FLAME_ENOMEM;
-	for (size_t i = 0; i < b->nr_items;) {
-		size_t nr = 0;
-
-		if (goes_on(&b->items[i])) {
+	for (size_t i = 0; !err && i < b->nr_items;) {
+		if (b->items[i].feed.same) {
 			push_behind(f, b, i++);
-			continue;
+		} else {
+			size_t nr = group_size(b, i, next);
+
+			push_group(f, b, i, nr);
+			i += nr;
 		}
-		while (nr < FLAME_PATHS && i + nr < b->nr_items && !goes_on(&b->items[i + nr]))
-			nr++;
-		push_group(f, b, i, nr);
-		i += nr;
+		for (; !err && next < b->nr_marks && b->marks[next].item < i; next++)
+			err = set_mark(f, b, &b->marks[next]);
 	}
 	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_sample(f, b->stacks[b->items[i].start + b->items[i].nr - 1], b->items[i].count);
+		err = add_sample(f, item_stack(b, &b->items[i], b->items[i].feed.nr), b->items[i].feed.count);
 	return err ? err : keep_last(f, b);
 }
 
@@ -122,7 +166,7 @@ static void take(struct flame_feeder *f, struct batch *b)
 {
 	if (b->nr_items && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = 0;
+	b->nr_items = b->nr_frames = b->nr_marks = 0;
 }
 
 static void *taker(void *arg)
@@ -165,7 +209,7 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, 
 	return f;
 }
 
-/* Hand the batch over, and wait for the next one to be free; the last one's frames are still read. */
+/* Hand the batch over, and wait for the next one to be free. */
 static void hand_over(struct flame_feeder *f)
 {
 	if (!f->threaded) {
@@ -175,32 +219,53 @@ static void hand_over(struct flame_feeder *f)
 	pthread_mutex_lock(&f->lock);
 	f->nr_filled++;
 	pthread_cond_signal(&f->changed);
-	while (f->nr_filled - f->nr_emptied > NR_BATCHES - 2)
+	while (f->nr_filled - f->nr_emptied > NR_BATCHES - 1)
 		pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
 }
 
-flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_frame **last)
+static struct batch *filling(struct flame_feeder *f)
 {
-	struct batch *b = &f->batches[f->nr_filled % NR_BATCHES];
+	return &f->batches[f->nr_filled % NR_BATCHES];
+}
 
+flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
+{
+	struct batch *b = filling(f);
+
+	/* A full batch stays until now: its last path may still be marked. */
+	if (b->nr_items == MAX_ITEMS || b->nr_frames >= MAX_FRAMES) {
+		hand_over(f);
+		b = filling(f);
+	}
 	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr, sizeof(*b->frames)))
 		return NULL;
-	*last = f->last_batch ? f->last_batch->frames + f->last_start : NULL;
 	return b->frames + b->nr_frames;
 }
 
-int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count)
+int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
 {
-	struct batch *b = &f->batches[f->nr_filled % NR_BATCHES];
+	struct batch *b = filling(f);
 
-	b->items[b->nr_items++] = (struct item){ b->nr_frames, nr, same, count };
-	f->last_batch = b;
-	f->last_start = b->nr_frames;
-	b->nr_frames += nr;
-	if (b->nr_items == MAX_ITEMS || b->nr_frames >= MAX_FRAMES)
-		hand_over(f);
+	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames };
+	b->nr_frames += feed->nr;
 	return f->error;
+}
+
+int flame_feeder_mark(struct flame_feeder *f, uint32_t mark, uint32_t nr_frames)
+{
+	struct batch *b = filling(f);
+	uint32_t item = (uint32_t)b->nr_items - 1;
+
+	if (!array_reserve((void **)&b->marks, &b->room_marks, b->nr_marks + 1, sizeof(*b->marks)))
+		return FLAME_ENOMEM;
+	b->marks[b->nr_marks++] = (struct mark){ mark, item, nr_frames - b->items[item].feed.skip };
+	return 0;
+}
+
+void flame_feeder_forget(struct flame_feeder *f)
+{
+	hand_over(f);
 }
 
 int flame_feeder_free(struct flame_feeder *f)
@@ -221,7 +286,9 @@ int flame_feeder_free(struct flame_feeder *f)
 	for (size_t i = 0; i < NR_BATCHES; i++) {
 		free(f->batches[i].frames);
 		free(f->batches[i].stacks);
+		free(f->batches[i].marks);
 	}
+	free(f->marked);
 	free(f->last);
 	pthread_mutex_destroy(&f->lock);
 	pthread_cond_destroy(&f->changed);

@@ -15,17 +15,29 @@ struct flame_feeder;
 /* Return: a feeder of samples of @type into @p, with a thread of its own if @threaded; NULL without memory. */
 struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, bool threaded);
 
-/*
- * Begin a path of at most @nr frames. *@last are the frames of the path before (NULL for none).
- * Return: where its frames go, the root's first; NULL without memory.
- */
-flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr, const flame_frame **last);
+/* A path that is to be added; where it begins is known from an earlier one. */
+struct flame_feed {
+	uint32_t skip;		/* frames that are known already: those of @same or of @mark */
+	uint32_t nr;		/* frames behind them */
+	bool same;		/* the first @skip are those of the path before, which had known fewer or as many */
+	uint32_t mark;		/* else: the first @skip are those up to this mark; 0: @skip is 0 */
+	struct flame_number count;
+};
+
+/* Return: room for the @nr frames behind those that are known, the root's first; NULL without memory. */
+flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr);
+
+/* End the path. Return: 0, or how feeding has failed so far. */
+int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed);
 
 /*
- * End the path: @nr frames, of which the first @same are those of the path before, and @count
- * samples. Return: 0, or how feeding has failed so far.
+ * Remember the first @nr_frames frames (at least its skip) of the path that was added last as @mark. The caller numbers
+ * marks upwards from 1, without gaps, and from 1 again after flame_feeder_forget().
+ * Return: 0, or FLAME_ENOMEM.
  */
-int flame_feeder_add(struct flame_feeder *f, size_t nr, size_t same, struct flame_number count);
+int flame_feeder_mark(struct flame_feeder *f, uint32_t mark, uint32_t nr_frames);
+/* All marks are forgotten. */
+void flame_feeder_forget(struct flame_feeder *f);
 
 /* Wait until all is in the profile; @f is gone then. Return: 0 or the failure. */
 int flame_feeder_free(struct flame_feeder *f);

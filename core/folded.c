@@ -13,6 +13,7 @@
 #include "order.h"
 #include "sort.h"
 #include "table.h"
+#include "units.h"
 
 #define OUT_SIZE ((size_t)64 << 10)
 
@@ -367,6 +368,8 @@ static void write_header(const struct writer *w)
 		fprintf(w->out, "# event: %.*s\n", (int)name.len, name.s);
 	if (unit.len)
 		fprintf(w->out, "# unit: %.*s\n", (int)unit.len, unit.s);
+	if (*flame_value_kind_name(type->kind))
+		fprintf(w->out, "# kind: %s\n", flame_value_kind_name(type->kind));
 }
 
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)

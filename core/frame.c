@@ -115,6 +115,8 @@ flame_frame flame_frame_row(struct flame_profile *p, const struct flame_frame_in
 		if (frame_equal(&other, &key))
 			return row;
 	}
+	if (p->nr_frames == STACK_HEAD)
+		return profile_fail(p, FLAME_EOVERFLOW);
 	if (!GROW(p, frames))
 		return 0;
 	if (!index_has_room(&p->frame_index) && !frame_index_grow(p))

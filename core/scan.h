@@ -9,7 +9,22 @@
 #include <emmintrin.h>
 #endif
 
-#define SCAN_SLACK 32	/* readable bytes that scan_byte() wants behind its text */
+#define SCAN_SLACK 64	/* readable bytes that scan_byte() wants behind its text */
+
+#ifdef __SSE2__
+/* Return: a bit for each of 64 bytes at @s that is @want's. */
+static inline uint64_t scan_mask(const char *s, __m128i want)
+{
+	uint64_t mask = 0;
+
+	for (int i = 0; i < 4; i++) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + 16 * i));
+
+		mask |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, want)) << (16 * i);
+	}
+	return mask;
+}
+#endif
 
 /*
  * Note where @byte stands in s[from .. len). @positions has room for one a byte; SCAN_SLACK bytes
@@ -22,14 +37,13 @@ static inline size_t scan_byte(const char *s, size_t from, size_t len, char byte
 #ifdef __SSE2__
 	const __m128i want = _mm_set1_epi8(byte);
 
-	for (; i < len; i += 16) {
-		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
-		uint32_t mask = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, want));
+	for (; i < len; i += 64) {
+		uint64_t mask = scan_mask(s + i, want);
 
-		if (len - i < 16)
-			mask &= (1u << (len - i)) - 1;
+		if (len - i < 64)
+			mask &= (1ull << (len - i)) - 1;
 		for (; mask; mask &= mask - 1)
-			positions[nr++] = (uint32_t)i + (uint32_t)__builtin_ctz(mask);
+			positions[nr++] = (uint32_t)i + (uint32_t)__builtin_ctzll(mask);
 	}
 #else
 	for (; i < len; i++) {

@@ -81,6 +81,7 @@ static flame_stack add_head(struct flame_profile *p, flame_stack caller, flame_f
 	if ((!p->head_slots || p->nr_heads >= p->head_mask / 8 * 5) && !head_slots_grow(p))
 		return profile_fail(p, FLAME_ENOMEM);
 	row = append_stack(p, frame);
+	p->stacks[row] |= STACK_HEAD;
 	p->is_head[row / 64] |= 1ull << (row % 64);
 	p->heads[p->nr_heads++] = (struct head){ row, caller };
 	put_head_slot(p, &(struct head_slot){ caller, frame, row });
@@ -91,7 +92,7 @@ flame_stack flame_stack_push(struct flame_profile *p, flame_stack caller, flame_
 {
 	size_t next = (size_t)caller + 1;
 
-	if (next < p->nr_stacks && p->stacks[next] == frame && !is_head(p, next))
+	if (next < p->nr_stacks && p->stacks[next] == frame)
 		return (flame_stack)next;
 	if (p->error || caller >= p->nr_stacks)
 		return 0;
@@ -131,11 +132,13 @@ static flame_stack path_top(const struct flame_path *path)
 /* Follow the chain of first children as far as it goes; it lies in memory in a row. */
 static void follow_chain(const struct flame_profile *p, struct flame_path *path)
 {
-	size_t next = (size_t)path_top(path) + 1;
+	size_t next = (size_t)path_top(path) + 1, done = path->done, most = p->nr_stacks - next;
 
-	while (path->done < path->nr && next < p->nr_stacks && p->stacks[next] == path->frames[path->done] &&
-	       !is_head(p, next))
-		path->stacks[path->done++] = (flame_stack)next++;
+	if (most > path->nr - done)
+		most = path->nr - done;
+	for (; most && p->stacks[next] == path->frames[done]; most--)
+		path->stacks[done++] = (flame_stack)next++;
+	path->done = done;
 }
 
 /* One step of one path, up to the next place where memory must be waited for. */
@@ -151,7 +154,6 @@ static void step_path(struct flame_profile *p, struct flame_path *path)
 		path->probing = false;
 		if ((size_t)top + 1 < p->nr_stacks) {
 			__builtin_prefetch(&p->stacks[top + 1]);
-			__builtin_prefetch(&p->is_head[(top + 1) / 64]);
 			return;
 		}
 	}
@@ -199,7 +201,7 @@ flame_stack flame_stack_caller(const struct flame_profile *p, flame_stack row)
 
 flame_frame flame_stack_frame(const struct flame_profile *p, flame_stack row)
 {
-	return p->stacks[row < p->nr_stacks ? row : 0];
+	return p->stacks[row < p->nr_stacks ? row : 0] & ~STACK_HEAD;
 }
 
 uint32_t flame_nr_stack_heads(const struct flame_profile *p)

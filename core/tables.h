@@ -22,6 +22,8 @@ struct head {
 	flame_stack caller;
 };
 
+#define STACK_HEAD (1u << 31)	/* in a stack's frame, so that a walk down the tree need not look at is_head */
+
 struct head_slot {
 	flame_stack caller;
 	flame_frame frame;
@@ -47,7 +49,7 @@ struct flame_profile {
 	 * caller and no entry in the index, just 4 bytes for the frame and a 0 in is_head. The others
 	 * are heads, found by their number: the heads before the word (heads_before) and in it.
 	 */
-	flame_frame *stacks;		/* the frame of each */
+	flame_frame *stacks;		/* the frame of each, and STACK_HEAD */
 	size_t nr_stacks, room_stacks;
 	uint64_t *is_head;		/* a bit a stack */
 	uint32_t *heads_before;		/* a number a word of is_head */

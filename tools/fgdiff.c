@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../core/diff.h"
+#include "../core/units.h"
 
 static int write_diff(struct tool *tool, const struct flame_profile *p)
 {
@@ -44,6 +45,11 @@ static bool comparable(const struct tool *tool, const struct flame_profile *befo
 		y = flame_string_get(after, b->unit);
 		tool_message(tool, "error", "BEFORE counts %.*s, AFTER %.*s: choose alike ones with --event, or compare samples with --count",
 			     (int)x.len, x.s, (int)y.len, y.s);
+		return false;
+	}
+	if (!tool->read.count && a->kind && b->kind && a->kind != b->kind) {
+		tool_message(tool, "error", "BEFORE is %s, AFTER %s: choose alike ones with --event, or compare samples with --count",
+			     flame_value_kind_name(a->kind), flame_value_kind_name(b->kind));
 		return false;
 	}
 	if (!tool->quiet && differs(before, a->name, after, b->name))

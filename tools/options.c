@@ -263,7 +263,7 @@ static const struct option options[] = {
 	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
 	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
-	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\" and \"# unit:\" lines", FIELD(header), NULL },
+	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
 	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },

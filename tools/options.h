@@ -60,7 +60,8 @@ void tool_message(const struct tool *tool, const char *severity, const char *for
  * Output goes to a file beside the one asked for, which takes its name only when all is written.
  */
 struct tool_output {
-	FILE *file;
+	FILE *file;		/* to be written to */
+	FILE *below;		/* what a thread writes @file's bytes to; NULL: there is none */
 	char *temporary;	/* owned; NULL for standard output, devices and pipes */
 };
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drain.h"
 #include "options.h"
 #include "progress.h"
 
@@ -182,7 +183,7 @@ static int open_temporary(const char *path, struct tool_output *out)
 	return out->file ? 0 : -1;
 }
 
-int tool_open_output(const struct tool *tool, struct tool_output *out)
+static int open_output(const struct tool *tool, struct tool_output *out)
 {
 	*out = (struct tool_output){ .file = stdout };
 	signal(SIGPIPE, SIG_IGN);
@@ -200,14 +201,43 @@ int tool_open_output(const struct tool *tool, struct tool_output *out)
 	return 1;
 }
 
+int tool_open_output(const struct tool *tool, struct tool_output *out)
+{
+	int status = open_output(tool, out);
+	FILE *drain = !status && flame_thread_count(&tool->read) > 1 ? drain_open(fileno(out->file)) : NULL;
+
+	if (drain) {
+		out->below = out->file;
+		out->file = drain;
+	}
+	return status;
+}
+
+/* Back to the stream that was opened. Return: 0, or FLAME_EIO with errno. */
+static int close_drain(struct tool_output *out)
+{
+	int err = 0;
+
+	if (out->below) {
+		err = fclose(out->file) ? FLAME_EIO : 0;
+		out->file = out->below;
+		out->below = NULL;
+	}
+	return err;
+}
+
 static int finish_output(struct tool_output *out, const char *path)
 {
-	int err = ferror(out->file) ? FLAME_EIO : 0;
+	int err = close_drain(out), error = errno;
 
-	if (fflush(out->file))
+	if (!err && (ferror(out->file) || fflush(out->file))) {
 		err = FLAME_EIO;
-	if (out->file != stdout && fclose(out->file))
+		error = errno;
+	}
+	if (out->file != stdout && fclose(out->file) && !err)
 		err = FLAME_EIO;
+	else
+		errno = error;
 	if (out->temporary && !err && rename(out->temporary, path))
 		err = FLAME_EIO;
 	return err;
@@ -218,8 +248,11 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	const char *path = tool->output && strcmp(tool->output, "-") ? tool->output : NULL;
 
 	if (err) {
+		int error = close_drain(out) ? errno : 0;
+
 		if (out->file != stdout)
 			fclose(out->file);
+		errno = error ? error : errno;
 	} else {
 		err = finish_output(out, path);
 	}

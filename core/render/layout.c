@@ -16,6 +16,8 @@
 #include "../table.h"
 #include "chart.h"
 
+#define AHEAD 12
+
 /* What is known of a stack once all above it has been seen. */
 struct sums {
 	int64_t now, now_self;
@@ -149,11 +151,21 @@ static int add_run(struct builder *b, flame_stack from, flame_stack to, struct s
 	return err;
 }
 
+/* Samples and heads are scattered in memory; what is taken a little later is fetched now. */
+static void fetch_ahead(const struct builder *b, size_t self, size_t head)
+{
+	if (self > AHEAD)
+		__builtin_prefetch(flame_sample_get(b->p, b->selves[self - AHEAD].row));
+	if (head > AHEAD)
+		__builtin_prefetch(&b->sums[b->heads[head - AHEAD].row]);
+}
+
 static int add_own(struct builder *b, struct sums *sums, flame_stack stack, size_t *self, size_t *head)
 {
 	int err = 0;
 
 	sums->now_self = sums->before_self = 0;
+	fetch_ahead(b, *self, *head);
 	for (; *head && b->heads[*head - 1].key == stack; --*head)
 		add_child(sums, &b->sums[b->heads[*head - 1].row]);
 	for (; !err && *self && b->selves[*self - 1].key == stack; --*self)
@@ -219,7 +231,8 @@ static int link_nodes(struct builder *b)
 	}
 	for (size_t i = 1; i < n; i++) {
 		flame_stack caller = flame_stack_caller(b->p, b->nodes[i].stack);
-		size_t low = 0, high = i;
+		/* Mostly it is the node before. */
+		size_t low = b->nodes[i - 1].stack == caller ? i - 1 : 0, high = i;
 
 		while (high - low > 1) {
 			size_t mid = low + (high - low) / 2;

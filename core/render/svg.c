@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../units.h"
 #include "svg_picture.h"
 #include "viewer.h"
 
@@ -160,6 +161,18 @@ static void put_heading(struct picture *pic, const char *class, const char *text
 	svg_puts(out, cut ? "..</text>\n" : "</text>\n");
 }
 
+/* Nanoseconds and bytes once more, as people read them. */
+static void put_amount(struct picture *pic)
+{
+	char text[FLAME_AMOUNT_MAX];
+
+	if (pic->o->before || pic->factor < 1 || pic->factor > 1 ||
+	    !flame_amount(text, pic->base, pic->decimals, svg_span(pic->countname)))
+		return;
+	svg_puts(&pic->out, " = ");
+	svg_puts(&pic->out, text);
+}
+
 /* The unit is here: what the widths mean. */
 static void put_total(struct picture *pic)
 {
@@ -174,6 +187,7 @@ static void put_total(struct picture *pic)
 	svg_count(pic, pic->base);
 	svg_puts(out, " ");
 	svg_escaped(out, svg_span(pic->countname));
+	put_amount(pic);
 	svg_puts(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n"
 				     : "</text>\n");
 }

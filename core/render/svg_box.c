@@ -18,10 +18,21 @@
 /* Share of the whole from which on a frame is no measure for the change of others. */
 #define NEARLY_ALL 0.9
 
+/* Write @v so that it ends before @end. Return: where it begins. */
+static char *put_digits(char *end, uint64_t v, int least)
+{
+	for (; v || least > 0; least--) {
+		*--end = (char)('0' + v % 10);
+		v /= 10;
+	}
+	return end;
+}
+
 /* A fraction is exact: "12.5" of 12500 thousandths. */
 static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_MAX])
 {
 	uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value, unit = 1;
+	char *end = text + SVG_COUNT_MAX - 1, *d = end;
 	int n = (int)decimals;
 
 	for (uint32_t i = 0; i < decimals; i++)
@@ -30,11 +41,16 @@ static void decimal_text(int64_t value, uint32_t decimals, char text[SVG_COUNT_M
 		v /= 10;
 		unit /= 10;
 	}
-	if (n)
-		snprintf(text, SVG_COUNT_MAX, "%s%llu.%0*llu", value < 0 ? "-" : "",
-			 (unsigned long long)(v / unit), n, (unsigned long long)(v % unit));
-	else
-		snprintf(text, SVG_COUNT_MAX, "%s%llu", value < 0 ? "-" : "", (unsigned long long)v);
+	*d = '\0';
+	if (n) {
+		d = put_digits(d, v % unit, n);
+		*--d = '.';
+		v /= unit;
+	}
+	d = put_digits(d, v, 1);
+	if (value < 0)
+		*--d = '-';
+	memmove(text, d, (size_t)(end - d) + 1);
 }
 
 static double power_of_ten(uint32_t n)

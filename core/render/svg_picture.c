@@ -5,9 +5,12 @@
 #include "svg_picture.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "../units.h"
 
 #define DEFAULT_ROW 16
 #define DEFAULT_FONT_SIZE 12
@@ -58,6 +61,31 @@ static bool has_kinds(const struct flame_profile *p)
 	return false;
 }
 
+static flame_type drawn_type(const struct flame_svg_options *o)
+{
+	return o->type ? o->type : 1;
+}
+
+static enum flame_value_kind drawn_kind(const struct picture *pic)
+{
+	return flame_type_get(pic->p, drawn_type(pic->o))->kind;
+}
+
+/* flamegraph.pl's palettes for these: waiting is blue, memory green. */
+static const char *kind_palette(enum flame_value_kind kind)
+{
+	switch (kind) {
+	case FLAME_VALUE_OFF_CPU:
+		return "io";
+	case FLAME_VALUE_ALLOCATION:
+		return "mem";
+	case FLAME_VALUE_LOCK:
+		return "wakeup";
+	default:
+		return "hot";
+	}
+}
+
 static int choose_colors(struct picture *pic)
 {
 	const struct flame_svg_options *o = pic->o;
@@ -70,7 +98,9 @@ static int choose_colors(struct picture *pic)
 	if (strcmp(name, "auto") == 0) {
 		pic->by_kind = !o->before && has_kinds(pic->p);
 		if (!pic->by_kind)
-			pic->palette = flame_palette_find("hot");
+			pic->palette = flame_palette_find(kind_palette(drawn_kind(pic)));
+		if (!o->before)
+			pic->background = flame_palette_background(pic->palette);
 	}
 	if (o->random)
 		pic->random = (uint64_t)time(NULL) ^ (uint64_t)(uintptr_t)pic;
@@ -96,16 +126,20 @@ static double advance_of(const struct flame_svg_options *o)
 	return 0;
 }
 
-static const char *default_title(const struct flame_svg_options *o)
+/* "Off-CPU Flame Graph": what is measured comes first, so that no picture is taken for another. */
+static void make_title(struct picture *pic)
 {
-	return o->in_order ? "Flame Chart" : o->inverted ? "Icicle Graph" : "Flame Graph";
+	const char *shape = pic->o->in_order ? "Flame Chart" : pic->o->inverted ? "Icicle Graph" : "Flame Graph";
+
+	snprintf(pic->default_title, sizeof(pic->default_title), "%s%s", flame_value_kind_title(drawn_kind(pic)), shape);
+	pic->title = pic->o->title ? pic->o->title : pic->default_title;
 }
 
 static void take_options(struct picture *pic)
 {
 	const struct flame_svg_options *o = pic->o;
 
-	pic->title = o->title ? o->title : default_title(o);
+	make_title(pic);
 	pic->countname = o->countname ? o->countname : "samples";
 	pic->nametype = o->nametype ? o->nametype : "Function:";
 	pic->factor = o->factor > 0 ? o->factor : 1;
@@ -156,7 +190,7 @@ static double min_total(const struct picture *pic)
 static int lay_out(struct picture *pic)
 {
 	struct flame_layout_options lo = {
-		.type = pic->o->type ? pic->o->type : 1,
+		.type = drawn_type(pic->o),
 		.before = pic->o->before,
 		.in_order = pic->o->in_order,
 	};

@@ -28,6 +28,7 @@ struct picture {
 	const struct flame_svg_options *o;
 	struct flame_layout layout;
 
+	char default_title[48];
 	const char *title, *countname, *nametype;
 	uint32_t decimals;	/* values are thousandths where 3, and so on */
 	double factor;

@@ -42,15 +42,28 @@ void svg_printf(struct svg_out *out, const char *format, ...)
 		svg_bytes(out, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
+static size_t count_digits(uint64_t v)
+{
+	size_t nr = 1;
+
+	for (; v >= 10000; v /= 10000)
+		nr += 4;
+	return nr + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
 static void put_unsigned(struct svg_out *out, uint64_t v)
 {
-	char digits[20], *d = digits + sizeof(digits);
+	size_t nr = count_digits(v);
+	char *d;
 
+	if (nr > SVG_BUFFER - out->nr)
+		svg_flush(out);
+	out->nr += nr;
+	d = out->buf + out->nr;
 	do {
 		*--d = (char)('0' + v % 10);
 		v /= 10;
 	} while (v);
-	svg_bytes(out, d, (size_t)(digits + sizeof(digits) - d));
 }
 
 void svg_int(struct svg_out *out, int64_t v)
@@ -92,13 +105,15 @@ void svg_percent(struct svg_out *out, double v)
 
 void svg_grouped(struct svg_out *out, const char *text)
 {
-	size_t sign = *text == '-', whole = sign + strspn(text + sign, "0123456789");
+	size_t sign = *text == '-', whole = sign, next;
 
-	svg_bytes(out, text, sign);
-	for (size_t i = sign; i < whole; i++) {
-		if (i > sign && (whole - i) % 3 == 0)
-			svg_bytes(out, ",", 1);
-		svg_bytes(out, text + i, 1);
+	while (text[whole] >= '0' && text[whole] <= '9')
+		whole++;
+	next = whole <= sign + 3 ? whole : sign + (whole - sign - 1) % 3 + 1;
+	svg_bytes(out, text, next);
+	for (; next < whole; next += 3) {
+		svg_bytes(out, ",", 1);
+		svg_bytes(out, text + next, 3);
 	}
 	svg_puts(out, text + whole);
 }

@@ -7,9 +7,11 @@
  * perf           real samples in random order; new pid, tid, cpu and time, comm and frames kept
  * unique         real frames, recombined along the real caller → callee pairs
  * unique-random  real frames, each drawn on its own: no two stacks share more than a few callers
- * folded         distinct stacks of 20-60 frames, random walks on a call graph, in no order
+ * folded         distinct stacks of 20-60 frames, in no order; as in real recordings a stack shares most
+ *                of its callers with some other, and adds 5 nodes to the call tree
  * folded-sorted  the same lines in byte order
- * folded-random  as folded, every frame drawn on its own
+ * folded-wide    random walks on a call graph: 18 new nodes a stack, more than any recording has
+ * folded-random  every frame drawn on its own
  *
  * A MB is 10^6 bytes. What was made is summed up on standard error.
  */
@@ -33,6 +35,8 @@
 #define NR_ROOTS 20u
 #define MAX_CALLEES 12u
 #define MAX_NAME 9u
+#define NR_KEPT 4096u	/* stacks that others branch off */
+#define MEAN_BRANCH 5u		/* frames cut off, and put on again */
 
 struct span {
 	const char *s;
@@ -72,6 +76,11 @@ struct perf {
 	struct edge *edges;	/* by caller, so that the roots come first */
 	size_t nr_edges, room_edges, nr_roots;
 	uint64_t time_us;
+};
+
+struct stack {
+	uint16_t path[MAX_DEPTH];
+	size_t depth;
 };
 
 struct graph {
@@ -527,34 +536,73 @@ static struct graph *make_graph(void)
 	return graph;
 }
 
-static uint64_t draw_stack(const struct graph *graph, uint16_t *path, size_t depth,
-			   bool at_random)
+static unsigned int next_function(const struct graph *graph, unsigned int function, bool at_random)
 {
-	unsigned int function = (unsigned int)below(NR_ROOTS);
+	const uint8_t *rank = graph->rank[graph->nr_callees[function]];
+
+	return at_random ? (unsigned int)below(NR_FUNCTIONS) : graph->callees[function][rank[random64() >> 56]];
+}
+
+/* Lengthen @stack to @depth. */
+static void walk_calls(const struct graph *graph, struct stack *stack, size_t depth, bool at_random)
+{
+	if (!stack->depth)
+		stack->path[stack->depth++] = (uint16_t)below(NR_ROOTS);
+	for (; stack->depth < depth; stack->depth++)
+		stack->path[stack->depth] = (uint16_t)next_function(graph, stack->path[stack->depth - 1], at_random);
+}
+
+static size_t draw_depth(void)
+{
+	return MIN_DEPTH_FOLDED + below(MAX_DEPTH - MIN_DEPTH_FOLDED + 1);
+}
+
+/* 1 or more, MEAN_BRANCH on average. */
+static size_t draw_branch(void)
+{
+	size_t n = 1;
+
+	while (below(MEAN_BRANCH))
+		n++;
+	return n;
+}
+
+/* Some kept stack with its last frames replaced takes the place of a kept one. */
+static struct stack *draw_branched(const struct graph *graph, struct stack *kept)
+{
+	struct stack *stack = &kept[below(NR_KEPT)];
+	size_t cut, depth;
+
+	*stack = kept[below(NR_KEPT)];
+	if (!stack->depth) {
+		walk_calls(graph, stack, draw_depth(), false);
+		return stack;
+	}
+	cut = draw_branch();
+	stack->depth = cut < stack->depth ? stack->depth - cut : 1;
+	depth = stack->depth + draw_branch();
+	depth = depth < MIN_DEPTH_FOLDED ? MIN_DEPTH_FOLDED : depth > MAX_DEPTH ? MAX_DEPTH : depth;
+	walk_calls(graph, stack, depth, false);
+	return stack;
+}
+
+static uint64_t hash_stack(const struct stack *stack)
+{
 	uint64_t hash = 0;
 
-	for (size_t i = 0; i < depth; i++) {
-		const uint8_t *rank = graph->rank[graph->nr_callees[function]];
-
-		path[i] = (uint16_t)function;
-		hash = mix(hash + function + 1);
-		if (at_random)
-			function = (unsigned int)below(NR_FUNCTIONS);
-		else
-			function = graph->callees[function][rank[random64() >> 56]];
-	}
+	for (size_t i = 0; i < stack->depth; i++)
+		hash = mix(hash + stack->path[i] + 1u);
 	return hash;
 }
 
-static void put_stack(struct out *out, const struct graph *graph, const uint16_t *path,
-		      size_t depth)
+static void put_stack(struct out *out, const struct graph *graph, const struct stack *stack)
 {
 	char line[MAX_DEPTH * (MAX_NAME + 1) + 32];
 	size_t len = 0;
 
-	for (size_t i = 0; i < depth; i++) {
-		memcpy(line + len, graph->names[path[i]], graph->name_len[path[i]]);
-		len += graph->name_len[path[i]];
+	for (size_t i = 0; i < stack->depth; i++) {
+		memcpy(line + len, graph->names[stack->path[i]], graph->name_len[stack->path[i]]);
+		len += graph->name_len[stack->path[i]];
 		line[len++] = ';';
 	}
 	/* many small counts, few large ones */
@@ -562,21 +610,28 @@ static void put_stack(struct out *out, const struct graph *graph, const uint16_t
 	put(out, line, len);
 }
 
-static void make_folded(struct out *out, uint64_t size, bool at_random)
+static void make_folded(struct out *out, uint64_t size, bool branched, bool at_random)
 {
 	struct graph *graph = make_graph();
-	uint16_t path[MAX_DEPTH];
+	struct stack *kept = calloc(NR_KEPT, sizeof(*kept)), *stack = kept;
 	struct set seen = { 0 };
 
+	if (!kept)
+		die("memory");
 	while (out->total < size) {
-		size_t depth = MIN_DEPTH_FOLDED + below(MAX_DEPTH - MIN_DEPTH_FOLDED + 1);
-
-		if (set_add(&seen, draw_stack(graph, path, depth, at_random)))
-			put_stack(out, graph, path, depth);
+		if (branched) {
+			stack = draw_branched(graph, kept);
+		} else {
+			stack->depth = 0;
+			walk_calls(graph, stack, draw_depth(), at_random);
+		}
+		if (set_add(&seen, hash_stack(stack)))
+			put_stack(out, graph, stack);
 	}
 	fprintf(stderr, "folded: %zu distinct stacks, %.0f bytes a line\n", seen.nr,
 		(double)out->total / (double)seen.nr);
 	free(seen.slots);
+	free(kept);
 	free(graph);
 }
 
@@ -620,7 +675,7 @@ static void generate(struct out *out, const char *kind, uint64_t size, struct pe
 
 	if (!strncmp(kind, "folded", 6)) {
 		out->keep = !strcmp(kind, "folded-sorted");
-		make_folded(out, size, at_random);
+		make_folded(out, size, !at_random && strcmp(kind, "folded-wide"), at_random);
 		return;
 	}
 	if (!perf->nr_samples)
@@ -634,7 +689,7 @@ static void generate(struct out *out, const char *kind, uint64_t size, struct pe
 static bool is_kind(const char *kind)
 {
 	static const char *const kinds[] = {
-		"perf", "unique", "unique-random", "folded", "folded-sorted", "folded-random",
+		"perf", "unique", "unique-random", "folded", "folded-sorted", "folded-wide", "folded-random",
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {

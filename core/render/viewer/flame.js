@@ -460,11 +460,31 @@ function shareOfZoom(box)
 	return ', ' + percent(box.total, view.total) + ' of ' + fit(view.name, 14 * size);
 }
 
+const TIMES = { ns: 1e-9, us: 1e-6, ms: 1e-3, s: 1, min: 60, h: 3600, d: 86400 };
+const SIZES = { bytes: 1, KiB: 1024, MiB: 1048576, GiB: 1073741824, TiB: 1099511627776 };
+
+/* As core/units.c writes it: " = 12.3 ms"; '' where the unit has no such form. */
+function amount(value)
+{
+	const steps = Object.hasOwn(TIMES, unit) ? TIMES : Object.hasOwn(SIZES, unit) ? SIZES : null;
+
+	if (!steps || number('factor') !== 1)
+		return '';
+	const v = value / Math.pow(10, number('decimals')) * steps[unit];
+	const names = Object.keys(steps);
+	let i = 0;
+	while (i + 1 < names.length && v >= steps[names[i + 1]] * 0.9995)
+		i++;
+	const n = v / steps[names[i]];
+	const digits = n >= 99.95 || names[i] === 'bytes' ? 0 : n >= 9.995 ? 1 : 2;
+	return ' = ' + n.toFixed(digits) + ' ' + names[i];
+}
+
 function plainDetails(box)
 {
 	const self = box.self ? ', self ' + count(box.self) : '';
 
-	return ' (' + count(box.total) + ' ' + unit + ', ' + percent(box.total, base) + ' of all' +
+	return ' (' + count(box.total) + ' ' + unit + amount(box.total) + ', ' + percent(box.total, base) + ' of all' +
 		shareOfZoom(box) + self + ')';
 }
 
