@@ -55,31 +55,6 @@ struct state {
 	struct flame_json json;
 };
 
-static flame_frame text_frame(struct flame_reader *rd, struct flame_span text)
-{
-	struct state *st = rd->state;
-	uint64_t hash = hash_bytes(text.s, text.len);
-	struct python_frame parts;
-	flame_frame frame;
-
-	if (flame_cache_get(&st->cache, text.s, text.len, hash, &frame))
-		return frame;
-	parts = python_frame_parse(text);
-	frame = python_frame_row(&st->namer, rd, &parts);
-	flame_cache_put(&st->cache, text.s, text.len, hash, frame);
-	return frame;
-}
-
-static bool push_frame(struct state *st, flame_frame frame)
-{
-	if (!array_reserve((void **)&st->frames, &st->room, st->nr + 1, sizeof(*st->frames)))
-		return false;
-	st->frames[st->nr++] = frame;
-	return true;
-}
-
-/* Raw. */
-
 /* "process 4242:\"" at the start of @s. */
 static bool is_process(struct flame_span s)
 {
@@ -97,6 +72,49 @@ static bool is_thread(struct flame_span s)
 {
 	return span_starts(s, "thread (");
 }
+
+/* The command line stays as it is. */
+static flame_frame process_row(struct flame_reader *rd, struct flame_span text)
+{
+	struct flame_frame_info info = { .kind = FLAME_TASK };
+
+	info.name = flame_intern(rd->profile, text.s, text.len);
+	return flame_frame_row(rd->profile, &info);
+}
+
+static flame_frame thread_row(struct flame_reader *rd, struct flame_span text)
+{
+	struct state *st = rd->state;
+	struct flame_frame_info info = { .kind = FLAME_TASK };
+
+	return flame_namer_frame(&st->namer, rd, text, &info);
+}
+
+static flame_frame text_frame(struct flame_reader *rd, struct flame_span text)
+{
+	struct state *st = rd->state;
+	uint64_t hash = hash_bytes(text.s, text.len);
+	struct python_frame parts;
+	flame_frame frame;
+
+	if (flame_cache_get(&st->cache, text.s, text.len, hash, &frame))
+		return frame;
+	parts = python_frame_parse(text);
+	frame = is_process(text) ? process_row(rd, text) : is_thread(text) ? thread_row(rd, text) :
+							   python_frame_row(&st->namer, rd, &parts);
+	flame_cache_put(&st->cache, text.s, text.len, hash, frame);
+	return frame;
+}
+
+static bool push_frame(struct state *st, flame_frame frame)
+{
+	if (!array_reserve((void **)&st->frames, &st->room, st->nr + 1, sizeof(*st->frames)))
+		return false;
+	st->frames[st->nr++] = frame;
+	return true;
+}
+
+/* Raw. */
 
 static struct flame_span first_part(struct flame_span s)
 {
@@ -213,7 +231,6 @@ static int read_raw(struct flame_reader *rd)
 static flame_frame thread_frame(struct flame_reader *rd, const struct thread *t)
 {
 	struct state *st = rd->state;
-	struct flame_frame_info info = { .kind = FLAME_TASK };
 	char *buf = flame_namer_room(&st->namer, t->id.len + t->name.len + 16);
 	size_t len = 8;
 
@@ -228,7 +245,7 @@ static flame_frame thread_frame(struct flame_reader *rd, const struct thread *t)
 		memcpy(buf + len + 2, t->name.s, t->name.len);
 		len += 2 + t->name.len;
 	}
-	return flame_namer_frame(&st->namer, rd, (struct flame_span){ buf, len }, &info);
+	return thread_row(rd, (struct flame_span){ buf, len });
 }
 
 /* The thread's frames, the innermost first, are complete. */
@@ -610,6 +627,7 @@ const struct flame_converter flame_pyspy_converter = {
 	.summary = "raw text and dumps of py-spy",
 	.state_size = sizeof(struct state),
 	.counted = true,
+	.kinds_written = FLAME_KIND_BIT(FLAME_TASK),	/* a process' frame is told from a function's */
 	.probe = probe,
 	.read = read,
 	.release = release,
