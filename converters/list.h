@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
 FORMAT(asprof)
+FORMAT(austin)
 FORMAT(folded)
 FORMAT(perf)
 FORMAT(pyspy)
