@@ -27,6 +27,7 @@
 #include "../core/json.h"
 #include "../core/number.h"
 #include "../core/span.h"
+#include "../core/trail.h"
 #include "python_frame.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
@@ -45,11 +46,7 @@ struct state {
 	flame_type type;
 	struct flame_namer namer;
 	struct flame_cache cache;	/* frames by their bytes */
-	flame_frame *frames;		/* of the stack at hand */
-	size_t nr, room;
-	flame_frame *last;		/* of the stack before, and the stacks that they led to */
-	flame_stack *stacks;
-	size_t nr_last, room_last, room_stacks;
+	struct flame_trail trail;	/* the stack at hand */
 	struct thread thread;		/* of a dump */
 	int32_t pid;
 	struct flame_json json;
@@ -106,14 +103,6 @@ static flame_frame text_frame(struct flame_reader *rd, struct flame_span text)
 	return frame;
 }
 
-static bool push_frame(struct state *st, flame_frame frame)
-{
-	if (!array_reserve((void **)&st->frames, &st->room, st->nr + 1, sizeof(*st->frames)))
-		return false;
-	st->frames[st->nr++] = frame;
-	return true;
-}
-
 /* Raw. */
 
 static struct flame_span first_part(struct flame_span s)
@@ -152,37 +141,14 @@ static bool split_frames(struct flame_reader *rd, struct flame_span path)
 {
 	struct state *st = rd->state;
 
-	st->nr = 0;
+	flame_trail_clear(&st->trail);
 	while (path.len) {
 		size_t n = is_process(path) ? process_frame(path) : first_part(path).len;
 
-		if (!push_frame(st, text_frame(rd, span_to(path, n))))
+		if (!flame_trail_push(&st->trail, text_frame(rd, span_to(path, n))))
 			return false;
 		path = span_from(path, n + 1);
 	}
-	return true;
-}
-
-/* The stack of st->frames; what it shares with the one before has been looked up. */
-static bool find_stack(struct flame_reader *rd, flame_stack *stack)
-{
-	struct state *st = rd->state;
-	size_t same = 0, nr = st->nr;
-	flame_frame *swap = st->last;
-	size_t room = st->room_last;
-
-	if (!array_reserve((void **)&st->stacks, &st->room_stacks, nr + 1, sizeof(*st->stacks)))
-		return false;
-	while (same < nr && same < st->nr_last && st->frames[same] == st->last[same])
-		same++;
-	flame_stack_push_all(rd->profile, same ? st->stacks[same - 1] : 0, st->frames + same, nr - same,
-			     st->stacks + same);
-	*stack = nr ? st->stacks[nr - 1] : 0;
-	st->last = st->frames;
-	st->room_last = st->room;
-	st->nr_last = nr;
-	st->frames = swap;
-	st->room = room;
 	return true;
 }
 
@@ -210,7 +176,7 @@ static int read_raw_line(struct flame_reader *rd, struct flame_span line)
 	s.nr_samples = (uint64_t)s.value;
 	if (!s.value)
 		return 0;
-	if (!split_frames(rd, line) || !find_stack(rd, &s.stack))
+	if (!split_frames(rd, line) || !flame_trail_find(&st->trail, rd->profile, &s.stack))
 		return FLAME_ENOMEM;
 	return flame_sample_add(rd->profile, &s);
 }
@@ -261,12 +227,12 @@ static int close_thread(struct flame_reader *rd)
 		s.task = flame_task_row(rd->profile, &t->task);
 		s.stack = rd->options->threads ? flame_stack_push(rd->profile, 0, thread_frame(rd, t)) :
 						 flame_task_root(rd->profile, &t->task);
-		for (size_t i = st->nr; i-- > 0;)
-			s.stack = flame_stack_push(rd->profile, s.stack, st->frames[i]);
+		for (size_t i = st->trail.nr; i-- > 0;)
+			s.stack = flame_stack_push(rd->profile, s.stack, st->trail.frames[i]);
 		err = flame_sample_add(rd->profile, &s);
 	}
 	t->open = false;
-	st->nr = 0;
+	flame_trail_clear(&st->trail);
 	return err;
 }
 
@@ -350,7 +316,7 @@ static int read_dump_line(struct flame_reader *rd, struct flame_span line)
 			return 0;
 		if (!st->thread.open)
 			return flame_skip(rd, "a frame without a thread");
-		return push_frame(st, text_frame(rd, text)) ? 0 : FLAME_ENOMEM;
+		return flame_trail_push(&st->trail, text_frame(rd, text)) ? 0 : FLAME_ENOMEM;
 	}
 	err = close_thread(rd);
 	if (err)
@@ -416,7 +382,7 @@ static int json_frame(struct flame_reader *rd)
 	}
 	frame.name = flame_string_get(rd->profile, name);
 	frame.file = flame_string_get(rd->profile, short_file ? short_file : file);
-	return push_frame(st, python_frame_row(&st->namer, rd, &frame)) ? 0 : FLAME_ENOMEM;
+	return flame_trail_push(&st->trail, python_frame_row(&st->namer, rd, &frame)) ? 0 : FLAME_ENOMEM;
 }
 
 static int json_frames(struct flame_reader *rd)
@@ -562,9 +528,7 @@ static void release(struct flame_reader *rd)
 	flame_json_release(&st->json);
 	flame_namer_release(&st->namer);
 	flame_cache_release(&st->cache);
-	free(st->frames);
-	free(st->last);
-	free(st->stacks);
+	flame_trail_release(&st->trail);
 	free(st->thread.text);
 }
 
