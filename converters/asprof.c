@@ -288,7 +288,7 @@ static int add_name(struct flame_reader *rd, struct flame_span line)
 	struct flame_span name;
 
 	if (!read_quoted(st, line))
-		return flame_fail(rd, FLAME_EFORMAT, "asprof: no name in the table of names");
+		return flame_fail(rd, FLAME_EDAMAGED, "asprof: a name in the page's table of names does not end, and the frames come behind it");
 	if (st->packed && st->nr_names && !unpack_name(rd))
 		return FLAME_ENOMEM;
 	if (!array_reserve((void **)&st->names, &st->room_names, st->nr_names + 1, sizeof(*st->names)))

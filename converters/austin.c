@@ -477,22 +477,24 @@ static int probe(struct flame_span head)
 	const struct state st = { 0 };
 	struct flame_span line;
 	struct metrics m;
-	int nr = 0;
+	int good = 0, bad = 0;
 
 	if (span_starts(head, "# austin: "))
 		return FLAME_SCORE_MAGIC;
-	while (nr < PROBE_LINES && head.len) {
+	while (good + bad < PROBE_LINES && head.len) {
 		bool whole = span_find(head, "\n") < head.len;
 
 		span_line(&head, &line);
 		line = span_trim_end(line);
-		if (!line.len || line.s[0] == '#' || (!whole && nr))
+		if (!line.len || line.s[0] == '#' || (!whole && good + bad))
 			continue;
-		if (!(is_old(line) || is_new(line)) || !read_metrics(&st, &line, is_old(line), &m))
-			return FLAME_SCORE_NOT;
-		nr++;
+		if (span_starts(line, "Bad sample ") ||
+		    ((is_old(line) || is_new(line)) && read_metrics(&st, &line, is_old(line), &m)))
+			good++;
+		else
+			bad++;
 	}
-	return nr ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_NOT;
+	return good > bad ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_NOT;
 }
 
 const struct flame_converter flame_austin_converter = {

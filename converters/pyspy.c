@@ -279,8 +279,10 @@ static int open_thread(struct flame_reader *rd, struct flame_span line)
 	t->state = span_to(span_from(line, end + 2), close - end - 2);
 	t->name = span_from(line, close + 1);
 	t->name = span_starts(t->name, ": ") ? span_from(t->name, 2) : (struct flame_span){ t->name.s, 0 };
-	if (t->name.len >= 2 && span_starts(t->name, "\"") && span_ends(t->name, "\""))
-		t->name = span_to(span_from(t->name, 1), t->name.len - 2);
+	if (span_starts(t->name, "\"")) {
+		t->name = span_from(t->name, 1);
+		t->name.len -= span_ends(t->name, "\"");
+	}
 	t->left_out = !wants_thread(rd, t->state);
 	return 0;
 }
@@ -540,10 +542,14 @@ static bool is_python(struct flame_span part)
 	return frame.file.len && (span_ends(frame.file, ".py") || frame.file.s[0] == '<');
 }
 
-/* Return: false where it is not of py-spy; *@sure is set where nobody else writes such a line. */
+/*
+ * Return: false where it is not of py-spy: most frames have a place. *@sure is set where nobody else writes such a
+ * line.
+ */
 static bool is_raw_line(struct flame_span line, bool *sure)
 {
 	int64_t count;
+	size_t good = 0, bad = 0;
 
 	line = span_trim_end(line);
 	if (!cut_count(&line, &count))
@@ -552,12 +558,14 @@ static bool is_raw_line(struct flame_span line, bool *sure)
 		size_t n = is_process(line) ? process_frame(line) : first_part(line).len;
 		struct flame_span part = span_to(line, n);
 
-		if (!begins_frame(part))
-			return false;
+		if (begins_frame(part))
+			good++;
+		else
+			bad++;
 		*sure |= is_process(line) || is_thread(line) || is_python(part);
 		line = span_from(line, n + 1);
 	}
-	return true;
+	return good > bad;
 }
 
 static bool is_raw(struct flame_span head)
