@@ -35,8 +35,8 @@
 
 /* What stands in a call's arguments. */
 enum layout {
-	KEYS,		/* f(key, level, left, width), u(key, width), n(key, width); 3.0 and later */
-	INDEXES,	/* f(level, left, width, type, name); names by number; before 3.0 */
+	KEYS,		/* f(key, level, left, width), u(key, width), n(key, width); 3.x and later */
+	INDEXES,	/* f(level, left, width, type, name); names by number; between 2.x and 3.x */
 	TITLES,		/* f(level, left, width, type, 'name'); 2.x */
 	TREE,		/* <li> */
 };

@@ -32,6 +32,7 @@
 #include "../core/span.h"
 #include "../core/table.h"
 #include "../core/trail.h"
+#include "../core/units.h"
 
 #define DIRECT_FRAMES (1u << 20)	/* frames with lower numbers are found without a look-up */
 #define DOUBLE_DIGITS 15		/* of a fraction: more are noise of binary numbers */
@@ -62,6 +63,7 @@ struct named {
 struct recorded {
 	flame_string name;
 	const struct unit *unit;
+	enum flame_value_kind kind;	/* that we wrote; else the unit tells */
 	flame_type type;	/* in the profile of numbers, and in the reader's */
 	flame_type to;
 	uint64_t nr_samples;
@@ -325,7 +327,7 @@ static int read_weights(struct flame_reader *rd)
 			err = flame_skip(rd, "a weight without a sample");
 	}
 	if (!err && !st->json.error && nr < r->nr_stacks)
-		flame_note(rd, "%zu samples have no weight, and are left out", r->nr_stacks - nr);
+		flame_note(rd, "samples of profile %zu without a weight, left out: %zu", st->nr_profiles, r->nr_stacks - nr);
 	return err;
 }
 
@@ -473,7 +475,7 @@ static int end_profile(struct flame_reader *rd)
 	int err = 0;
 
 	if (r->nr_open && !st->json.error) {
-		flame_note(rd, "%zu frames are still open at the end of profile %zu", r->nr_open, st->nr_profiles);
+		flame_note(rd, "frames still open at the end of profile %zu: %zu", st->nr_profiles, r->nr_open);
 		if (r->has_end && subtract(r->end, r->at, &spent))
 			err = go_to(rd, r->end);
 	}
@@ -492,9 +494,9 @@ static int profile_member(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct flame_json *json = &st->json;
-	enum { OTHER, NAME, UNIT, END, SAMPLES, WEIGHTS, EVENTS } key = OTHER;
-	static const char *const keys[] = { [NAME] = "name", [UNIT] = "unit", [END] = "endValue", [SAMPLES] = "samples",
-					    [WEIGHTS] = "weights", [EVENTS] = "events" };
+	enum { OTHER, NAME, UNIT, KIND, END, SAMPLES, WEIGHTS, EVENTS } key = OTHER;
+	static const char *const keys[] = { [NAME] = "name", [UNIT] = "unit", [KIND] = "fgtools:kind", [END] = "endValue",
+					    [SAMPLES] = "samples", [WEIGHTS] = "weights", [EVENTS] = "events" };
 	enum flame_json_token token;
 
 	for (size_t i = NAME; i <= EVENTS; i++) {
@@ -512,6 +514,8 @@ static int profile_member(struct flame_reader *rd)
 		st->r.to->name = flame_intern(st->numbers, json->text.s, json->text.len);
 	else if (token == FLAME_JSON_STRING && key == UNIT)
 		st->r.to->unit = find_unit(json);
+	else if (token == FLAME_JSON_STRING && key == KIND)
+		st->r.to->kind = flame_value_kind_find(json->text);
 	else if (key == END)
 		st->r.has_end = read_number(st, token, &st->r.end);
 	flame_json_skip_rest(json, token);
@@ -671,8 +675,8 @@ static void choose_active(struct flame_reader *rd)
 
 	st->profiles[st->active].wanted = true;
 	if (st->nr_profiles > 1)
-		flame_note(rd, "using profile %lld of %zu (%.*s), which the file says is shown first; --profile chooses",
-			   (long long)st->active + 1, st->nr_profiles, (int)(name.len < 200 ? name.len : 200), name.s);
+		flame_note(rd, "using profile %" PRId64 " of %zu (%.*s), which the file says is shown first; --profile chooses",
+			   st->active + 1, st->nr_profiles, (int)(name.len < 200 ? name.len : 200), name.s);
 }
 
 /* Without a word on which to show, they are threads of one program: what has the unit of the first is added up. */
@@ -723,7 +727,7 @@ static int choose_profiles(struct flame_reader *rd)
 static void make_type(struct flame_reader *rd, struct recorded *p)
 {
 	struct state *st = rd->state;
-	struct flame_type_info info = { .kind = p->unit->kind };
+	struct flame_type_info info = { .kind = p->kind ? p->kind : p->unit->kind };
 	struct flame_span name = { p->unit->values, strlen(p->unit->values) };
 
 	/* Ours are named by what they measure, others by what was measured. */
@@ -844,7 +848,7 @@ static int name_all(struct flame_reader *rd)
 	free(frames);
 	free(stacks);
 	if (!err && st->nr_unnamed)
-		flame_note(rd, "%llu frames are not in shared.frames, and have no name", (unsigned long long)st->nr_unnamed);
+		flame_note(rd, "frames without a name in shared.frames: %" PRIu64, st->nr_unnamed);
 	return err;
 }
 
@@ -974,15 +978,39 @@ static bool write_frame(struct writer *w, const struct flame_frame_info *info)
 	return true;
 }
 
+static bool is_written(const struct writer *w, flame_type type)
+{
+	return w->options->all_types || type == w->options->type || (w->options->before && type == w->options->before);
+}
+
+/* Note in the index which frames samples have. Return: false without memory. */
+static bool mark_frames(struct writer *w)
+{
+	bool *seen = calloc(flame_nr_stacks(w->p), sizeof(*seen));
+	bool ok;
+
+	w->index = calloc(flame_nr_frames(w->p), sizeof(*w->index));
+	for (uint32_t i = 0; seen && w->index && i < flame_nr_samples(w->p); i++) {
+		const struct flame_sample *s = flame_sample_get(w->p, i);
+
+		if (!s->value || !is_written(w, s->type))
+			continue;
+		for (flame_stack at = s->stack; at && !seen[at]; at = flame_stack_caller(w->p, at)) {
+			w->index[flame_stack_frame(w->p, at)] = 1;
+			seen[at] = true;
+		}
+	}
+	ok = seen && w->index;
+	free(seen);
+	return ok;
+}
+
 static int write_frames(struct writer *w)
 {
 	uint32_t nr = flame_nr_frames(w->p), next = 0;
 
-	w->index = calloc(nr, sizeof(*w->index));
-	if (!w->index)
+	if (!mark_frames(w))
 		return FLAME_ENOMEM;
-	for (flame_stack i = 1; i < flame_nr_stacks(w->p); i++)
-		w->index[flame_stack_frame(w->p, i)] = 1;
 	put(w, "\"shared\":{\"frames\":[");
 	for (flame_frame i = 1; i < nr; i++) {
 		if (!w->index[i])
@@ -1038,6 +1066,9 @@ static void write_head(struct writer *w, flame_type type, sum_type sum)
 
 	put(w, "{\"type\":\"sampled\",\"name\":");
 	flame_json_write_string(w->out, name);
+	/* The format knows no kinds of values; a viewer steps over the key. */
+	if (*flame_value_kind_name(info->kind))
+		fprintf(w->out, ",\"fgtools:kind\":\"%s\"", flame_value_kind_name(info->kind));
 	fprintf(w->out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":", unit_name(flame_string_get(w->p, info->unit)));
 	put_sum(w, type, sum);
 }
@@ -1080,11 +1111,6 @@ static int add_up(const struct flame_profile *p, flame_type type, sum_type *sum,
 		++*nr;
 	}
 	return 0;
-}
-
-static bool is_written(const struct writer *w, flame_type type)
-{
-	return w->options->all_types || type == w->options->type || (w->options->before && type == w->options->before);
 }
 
 static int write_profiles(struct writer *w)
