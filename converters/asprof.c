@@ -57,7 +57,8 @@ struct state {
 	bool has_palette;
 	enum flame_kind kinds[NR_TYPES];
 	size_t nr_kinds;
-	struct flame_span title;	/* owned */
+	char *title_text;	/* owned */
+	struct flame_span title;
 	char unit[16];
 	int64_t max_diff;	/* -1: no differential */
 	flame_type type;
@@ -228,7 +229,7 @@ static int add_frame(struct flame_reader *rd, int64_t level, int64_t width, flam
 	    (level == 1 && st->layout != TREE && width > st->root - st->roots)) {
 		st->skipped = level;
 		return flame_skip(rd, level > top + 1 ? "a frame without a caller" :
-						      "a frame is wider than what is left of its caller");
+							"a frame is wider than what is left of its caller");
 	}
 	if (level == 1)
 		st->roots += width;
@@ -535,7 +536,8 @@ static int set_title(struct state *st, struct flame_span line)
 	copy = strndup(title.s, title.len);
 	if (!copy)
 		return FLAME_ENOMEM;
-	free((void *)(uintptr_t)st->title.s);
+	free(st->title_text);
+	st->title_text = copy;
 	st->title = (struct flame_span){ copy, strlen(copy) };
 	return 0;
 }
@@ -694,7 +696,7 @@ static void release(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	free((void *)(uintptr_t)st->title.s);
+	free(st->title_text);
 	free(st->names);
 	free(st->frames);
 	free(st->name);

@@ -168,14 +168,20 @@ static struct python_frame parse_new(struct flame_span text)
 	struct python_frame frame = { .name = text };
 	struct flame_span rest = text, longer;
 	const char *colon;
-	uint32_t skipped;
+	uint32_t number = 0;
+	int nr;
 
 	if (span_starts(text, ":") && span_ends(text, ":"))
 		return frame;	/* ":GC:" */
 	cut_number(&rest, &frame.line);
+	/* The line is the first of four numbers, or the only one. */
 	longer = rest;
-	if (cut_number(&longer, &skipped) && cut_number(&longer, &skipped) && cut_number(&longer, &frame.line))
+	for (nr = 0; nr < 3 && cut_number(&longer, &number); nr++)
+		;
+	if (nr == 3) {
+		frame.line = number;
 		rest = longer;
+	}
 	colon = rest.len ? memrchr(rest.s, ':', rest.len) : NULL;
 	if (!colon) {
 		frame.line = 0;

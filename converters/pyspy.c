@@ -203,7 +203,8 @@ static flame_frame thread_frame(struct flame_reader *rd, const struct thread *t)
 	if (!buf)
 		return 0;
 	memcpy(buf, "thread (", len);
-	memcpy(buf + len, t->id.s, t->id.len);
+	if (t->id.len)
+		memcpy(buf + len, t->id.s, t->id.len);
 	len += t->id.len;
 	buf[len++] = ')';
 	if (t->name.len) {
@@ -369,7 +370,7 @@ static int json_frame(struct flame_reader *rd)
 	enum flame_json_token token;
 	int64_t line;
 
-	while ((token = flame_json_next(json)) == FLAME_JSON_KEY) {
+	while (flame_json_next(json) == FLAME_JSON_KEY) {
 		flame_string *text = flame_json_is(json, "name") ? &name : flame_json_is(json, "filename") ? &file :
 				     flame_json_is(json, "short_filename") ? &short_file : NULL;
 		bool is_line = flame_json_is(json, "line");
@@ -413,8 +414,9 @@ static int json_member(struct flame_reader *rd, struct json_thread *member)
 	struct flame_json *json = &st->json;
 	struct thread *t = &st->thread;
 	enum { OTHER, PID, OS_ID, ID, NAME, ACTIVE, GIL, FRAMES } key = OTHER;
-	static const char *const keys[] = { [PID] = "pid", [OS_ID] = "os_thread_id", [ID] = "thread_id", [NAME] = "thread_name",
-					    [ACTIVE] = "active", [GIL] = "owns_gil", [FRAMES] = "frames" };
+	static const char *const keys[] = { [PID] = "pid", [OS_ID] = "os_thread_id", [ID] = "thread_id",
+					    [NAME] = "thread_name", [ACTIVE] = "active", [GIL] = "owns_gil",
+					    [FRAMES] = "frames" };
 	enum flame_json_token token;
 	int64_t value;
 
@@ -503,7 +505,8 @@ static bool is_dump(struct flame_span head)
 	struct flame_span line = head;
 
 	line.len = span_find(head, "\n");
-	return read_process(&st, line) && (span_find(head, "\nPython v") < head.len || span_find(head, "\nThread ") < head.len);
+	return read_process(&st, line) &&
+	       (span_find(head, "\nPython v") < head.len || span_find(head, "\nThread ") < head.len);
 }
 
 static int read(struct flame_reader *rd)

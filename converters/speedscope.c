@@ -178,8 +178,9 @@ static flame_frame number_frame(struct state *st, int64_t number)
 			st->nr_direct = (size_t)number + 1;
 		}
 		direct = &st->direct[number];
-		if (*direct)
-			return *direct;
+		frame = *direct;
+		if (frame)
+			return frame;
 	}
 	info.name = flame_intern(st->numbers, text, (size_t)snprintf(text, sizeof(text), "%lld", (long long)number));
 	frame = flame_frame_row(st->numbers, &info);
@@ -931,8 +932,9 @@ static void put(struct writer *w, const char *text)
 static void put_value(struct writer *w, flame_type type, int64_t value)
 {
 	char text[FLAME_NUMBER_MAX];
+	size_t len = flame_number_write(text, value, flame_type_get(w->p, type)->scale);
 
-	fwrite(text, 1, flame_number_write(text, value, flame_type_get(w->p, type)->scale), w->out);
+	fwrite(text, 1, len, w->out);
 }
 
 /* Values that fit may have a sum that does not: it is written in two halves. */
@@ -962,7 +964,7 @@ static bool write_frame(struct writer *w, const struct flame_frame_info *info)
 	struct flame_span file = flame_string_get(w->p, info->file ? info->file : info->module);
 	const char *suffix = w->options->kinds & FLAME_KIND_BIT(info->kind) ? flame_kind_suffix(info->kind) : "";
 
-	if (!array_reserve((void **)&w->name, &w->room_name, name.len + strlen(suffix) + 1, 1))
+	if (!array_reserve((void **)&w->name, &w->room_name, name.len + strlen(suffix) + 1, 1) || !w->name)
 		return false;
 	memcpy(w->name, name.s, name.len);
 	memcpy(w->name + name.len, suffix, strlen(suffix));
@@ -1152,8 +1154,8 @@ static int write(const struct flame_profile *p, const struct flame_write_options
 		err = add_up(p, options->before, &sum, &nr);
 	if (err)
 		return err;
-	put(&w, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"" EXPORTER "@" FLAME_VERSION
-		"\",\n\"name\":");
+	put(&w, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
+	put(&w, "\"exporter\":\"" EXPORTER "@" FLAME_VERSION "\",\n\"name\":");
 	/* Not the input's name: the same input is to give the same bytes, also from a pipe. */
 	flame_json_write_string(out, name.len ? name : (struct flame_span){ "profile", 7 });
 	put(&w, ",\n\"activeProfileIndex\":0,\n");
