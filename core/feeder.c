@@ -39,7 +39,6 @@ struct batch {
 
 struct flame_feeder {
 	struct flame_profile *p;
-	flame_type type;
 	struct batch batches[NR_BATCHES];
 	atomic_int error;
 	/* The taker's. */
@@ -59,11 +58,11 @@ struct flame_feeder {
 
 /* Taking batches. */
 
-static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_number count)
+static int add_sample(struct flame_feeder *f, flame_stack stack, const struct flame_feed *feed)
 {
-	const struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
+	const struct flame_sample s = { .stack = stack, .type = feed->type, .value = feed->count.value };
 
-	return flame_sample_add_scaled(f->p, &s, count.scale);
+	return flame_sample_add_scaled(f->p, &s, feed->count.scale);
 }
 
 /* Return: the stack of an item's first @nr_frames frames behind the known ones. */
@@ -158,7 +157,7 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 			err = set_mark(f, b, &b->marks[next]);
 	}
 	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_sample(f, item_stack(b, &b->items[i], b->items[i].feed.nr), b->items[i].feed.count);
+		err = add_sample(f, item_stack(b, &b->items[i], b->items[i].feed.nr), &b->items[i].feed);
 	return err ? err : keep_last(f, b);
 }
 
@@ -195,14 +194,13 @@ static void *taker(void *arg)
 
 /* Filling batches. */
 
-struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, bool threaded)
+struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 {
 	struct flame_feeder *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->p = p;
-	f->type = type;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
 	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);

@@ -75,6 +75,8 @@ static inline int skip_blanks(struct flame_json *j)
 		const char *s = in->buf;
 		size_t i = in->pos, end = in->end;
 
+		if (i < end && (unsigned char)s[i] > ' ')
+			return (unsigned char)s[i];
 		while (i < end && (s[i] == ' ' || s[i] == '\n' || s[i] == '\r' || s[i] == '\t'))
 			i++;
 		in->pos = i;
@@ -274,12 +276,11 @@ static bool read_string(struct flame_json *j)
 	return true;
 }
 
-/* The same without its text, which may have any length. */
-static bool skip_string(struct flame_json *j)
+/* The rest of a string that is not wanted, which may have any length. */
+static bool skip_in_string(struct flame_json *j)
 {
 	struct flame_input *in = j->in;
 
-	flame_take(in, 1);
 	for (;;) {
 		const char *s = in->buf + in->pos;
 		size_t len = in->end - in->pos, i = scan_quoted(s, 0, len);
@@ -300,6 +301,12 @@ static bool skip_string(struct flame_json *j)
 			return false;
 		}
 	}
+}
+
+static bool skip_string(struct flame_json *j)
+{
+	flame_take(j->in, 1);
+	return skip_in_string(j);
 }
 
 static inline bool is_digit(char c)
@@ -378,23 +385,67 @@ static enum flame_json_token slow_number(struct flame_json *j)
 	return FLAME_JSON_NUMBER;
 }
 
+#define INT_SLACK 32	/* readable bytes that scan_int() wants */
+
+/* Up to 8 digits at @s. Return: how many, with their value. */
+static inline size_t scan_digits(const char *s, uint64_t *value)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+	uint64_t w, others;
+	size_t n;
+
+	/* A byte's high bit tells that it is no digit; a borrow or carry reaches only bytes behind such a one. */
+	memcpy(&w, s, sizeof(w));
+	w ^= 0x3030303030303030ull;
+	others = ((w + 0x7676767676767676ull) | w) & 0x8080808080808080ull;
+	n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
+	if (!n)
+		return 0;
+	/* Leading zeros, then pairs of digits, of pairs, of these. */
+	w <<= 64 - 8 * n;
+	w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffull;
+	w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffull;
+	*value = (w * 10000 + (w >> 32)) & 0xffffffffull;
+	return n;
+#else
+	size_t n = 0;
+
+	for (*value = 0; n < 8 && is_digit(s[n]); n++)
+		*value = *value * 10 + (uint64_t)(s[n] - '0');
+	return n;
+#endif
+}
+
+/* Up to 16 digits at @s, with INT_SLACK bytes to read. Return: how many, with their value. */
+static inline size_t scan_long_digits(const char *s, uint64_t *value)
+{
+	static const uint32_t powers[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000 };
+	size_t n = scan_digits(s, value), more;
+	uint64_t rest = 0;
+
+	if (n < 8)
+		return n;
+	more = scan_digits(s + 8, &rest);
+	if (more)
+		*value = *value * powers[more] + rest;
+	return n + more;
+}
+
 /* Most are whole, short, and all in the view. */
 static inline enum flame_json_token read_number(struct flame_json *j)
 {
 	const char *s = j->in->buf + j->in->pos;
-	size_t len = j->in->end - j->in->pos, start = s[0] == '-', i = start;
-	int64_t value = 0;
+	size_t len = j->in->end - j->in->pos, start = s[0] == '-', i;
+	uint64_t value = 0;
 
-	if (len > 24)
-		len = 24;
-	for (; i < len && is_digit(s[i]); i++)
-		value = (int64_t)((uint64_t)value * 10 + (uint64_t)(s[i] - '0'));
-	if (i == len || i - start > 18 || i == start || s[i] == '.' || (s[i] | 0x20) == 'e' ||
-	    (s[start] == '0' && i > start + 1))
+	if (len < INT_SLACK)
+		return slow_number(j);
+	i = start + scan_long_digits(s + start, &value);
+	if (i == start || is_digit(s[i]) || s[i] == '.' || (s[i] | 0x20) == 'e' || (s[start] == '0' && i > start + 1))
 		return slow_number(j);
 	j->text = (struct flame_span){ s, i };
 	j->is_int = true;
-	j->integer = start ? -value : value;
+	j->integer = start ? -(int64_t)value : (int64_t)value;
 	flame_take(j->in, i);
 	value_done(j);
 	return FLAME_JSON_NUMBER;
@@ -448,6 +499,11 @@ static enum flame_json_token read_key(struct flame_json *j, int c)
 	if (!read_string(j))
 		return FLAME_JSON_ERROR;
 	j->state = COLON;
+	/* Mostly the colon is next, and in the view: taken now, it needs no look of its own. */
+	if (j->in->pos < j->in->end && j->in->buf[j->in->pos] == ':') {
+		flame_take(j->in, 1);
+		j->state = VALUE;
+	}
 	return FLAME_JSON_KEY;
 }
 
@@ -495,44 +551,98 @@ enum flame_json_token flame_json_next(struct flame_json *j)
 	return next(j, true);
 }
 
-/* The view starts at a quote or bracket. */
-static bool leave_one(struct flame_json *j, char c)
+/* A bracket, @at bytes behind the view's start. */
+static inline bool skip_bracket(struct flame_json *j, size_t at, char c)
 {
-	if (c == '"')
-		return skip_string(j);
 	if (c == '{' || c == '[') {
-		if (!push(j, c == '{'))
-			return false;
-	} else if (c == (in_object(j) ? '}' : ']')) {
+		if (j->depth >= FLAME_JSON_DEPTH)
+			flame_take(j->in, at);
+		return push(j, c == '{');
+	}
+	if (c == (in_object(j) ? '}' : ']')) {
 		j->depth--;
-	} else {
-		fail(j, 0, "brackets do not match");
+		return true;
+	}
+	fail(j, at, "brackets do not match");
+	return false;
+}
+
+#ifdef __SSE2__
+/*
+ * Step over blocks of 64 bytes, as long as there are whole ones and nothing in them is special. @in_string tells
+ * whether the view starts inside a string. Return: false after an error.
+ */
+static bool skip_blocks(struct flame_json *j, uint32_t outside, bool *in_string)
+{
+	struct flame_input *in = j->in;
+
+	while (in->end - in->pos >= 64) {
+		const char *s = in->buf + in->pos;
+		struct scan_json b = scan_json_block(s);
+		uint64_t strings = scan_odd(b.quotes) ^ -(uint64_t)*in_string;
+
+		if (b.backslashes || (b.controls & strings))
+			return true;
+		for (uint64_t mask = b.brackets & ~strings; mask; mask &= mask - 1) {
+			size_t at = (size_t)__builtin_ctzll(mask);
+
+			if (!skip_bracket(j, at, s[at]))
+				return false;
+			if (j->depth == outside) {
+				*in_string = false;
+				flame_take(in, at + 1);
+				return true;
+			}
+		}
+		*in_string = strings >> 63;
+		flame_take(in, 64);
+	}
+	return true;
+}
+#else
+static bool skip_blocks(struct flame_json *j, uint32_t outside, bool *in_string)
+{
+	(void)j, (void)outside, (void)in_string;
+	return true;
+}
+#endif
+
+/* Step up to the next bracket or over the next string, whatever is first, and over that. */
+static bool skip_piece(struct flame_json *j)
+{
+	struct flame_input *in = j->in;
+	size_t at = scan_bracket(in->buf, in->pos, in->end);
+
+	in->pos = at;
+	if (at == in->end) {
+		if (flame_peek(in, 1).len)
+			return true;
+		at_end(j);
 		return false;
 	}
-	flame_take(j->in, 1);
+	if (in->buf[at] == '"')
+		return skip_string(j);
+	if (!skip_bracket(j, 0, in->buf[at]))
+		return false;
+	flame_take(in, 1);
 	return true;
 }
 
 bool flame_json_leave(struct flame_json *j)
 {
-	struct flame_input *in = j->in;
 	uint32_t outside = j->depth - 1;
+	bool in_string = false;
 
 	if (j->state == FAILED || !j->depth)
 		return false;
 	while (j->depth > outside) {
-		size_t at = scan_bracket(in->buf, in->pos, in->end);
-
-		in->pos = at;
-		if (at == in->end) {
-			if (!flame_peek(in, 1).len) {
-				at_end(j);
-				return false;
-			}
-			continue;
-		}
-		if (!leave_one(j, in->buf[at]))
+		if (!skip_blocks(j, outside, &in_string))
 			return false;
+		if (j->depth == outside)
+			break;
+		if (!(in_string ? skip_in_string(j) : skip_piece(j)))
+			return false;
+		in_string = false;
 	}
 	value_done(j);
 	return true;
@@ -552,81 +662,101 @@ enum flame_json_token flame_json_skip(struct flame_json *j)
 	return flame_json_skip_rest(j, token) ? token : FLAME_JSON_ERROR;
 }
 
-#define INT_SLACK 32	/* readable bytes that scan_int() wants */
-
-/* Up to 8 digits at @s. Return: how many, with their value. */
-static inline size_t scan_digits(const char *s, uint64_t *value)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	uint64_t w, others;
-	size_t n;
-
-	/* A byte's high bit tells that it is no digit; a borrow or carry reaches only bytes behind such a one. */
-	memcpy(&w, s, sizeof(w));
-	w ^= 0x3030303030303030ull;
-	others = ((w + 0x7676767676767676ull) | w) & 0x8080808080808080ull;
-	n = others ? (size_t)__builtin_ctzll(others) / 8 : 8;
-	if (!n)
-		return 0;
-	/* Leading zeros, then pairs of digits, of pairs, of these. */
-	w <<= 64 - 8 * n;
-	w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffull;
-	w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffull;
-	*value = (w * 10000 + (w >> 32)) & 0xffffffffull;
-	return n;
-#else
-	size_t n = 0;
-
-	for (*value = 0; n < 8 && is_digit(s[n]); n++)
-		*value = *value * 10 + (uint64_t)(s[n] - '0');
-	return n;
-#endif
-}
-
 /* A whole number of up to 16 digits at @s. Return: its length, 0 where it is anything else. */
 static inline size_t scan_int(const char *s, int64_t *value)
 {
 	bool negative = s[0] == '-';
-	size_t n = scan_digits(s + negative, (uint64_t *)value), more;
-	char first = s[negative];
-	uint64_t rest, scale = 1;
+	uint64_t digits = 0;
+	size_t n = scan_long_digits(s + negative, &digits);
 
-	if (!n || (first == '0' && n > 1))
+	if (!n || (s[negative] == '0' && n > 1))
 		return 0;
-	if (n == 8) {
-		more = scan_digits(s + negative + 8, &rest);
-		for (size_t i = 0; i < more; i++)
-			scale *= 10;
-		*value = *value * (int64_t)scale + (int64_t)(more ? rest : 0);
-		n += more;
-	}
 	n += negative;
 	if (s[n] != ',' && s[n] != ']')
 		return 0;
-	if (negative)
-		*value = -*value;
+	*value = negative ? -(int64_t)digits : (int64_t)digits;
 	return n;
 }
+
+#if defined(__SSE2__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+/* Return: a bit for each of the 32 bytes at @s that is no digit. */
+static inline uint32_t other_bytes(const char *s)
+{
+	const __m128i zero = _mm_set1_epi8('0'), nine = _mm_set1_epi8(9);
+	__m128i a = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)s), zero);
+	__m128i b = _mm_sub_epi8(_mm_loadu_si128((const __m128i *)(const void *)(s + 16)), zero);
+	uint32_t low = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(a, nine), a));
+	uint32_t high = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(b, nine), b));
+
+	return ~(low | high << 16);
+}
+
+/* The value of the @n digits, 1 to 8, before @end; 8 bytes before it can be read. */
+static inline int64_t digits_before(const char *end, size_t n)
+{
+	uint64_t w;
+
+	memcpy(&w, end - 8, sizeof(w));
+	w = (w ^ 0x3030303030303030ull) >> (64 - 8 * n) << (64 - 8 * n);
+	w = (w * 10 + (w >> 8)) & 0x00ff00ff00ff00ffull;
+	w = (w * 100 + (w >> 16)) & 0x0000ffff0000ffffull;
+	return (int64_t)((w * 10000 + (w >> 32)) & 0xffffffffull);
+}
+
+/*
+ * Numbers of up to 8 digits and the commas behind them in the 32 bytes at @s. Their ends come from one mask, so
+ * that no number waits for the one before it. Return: how many; *@used bytes are taken.
+ */
+static inline size_t scan_ints(const char *s, int64_t *to, size_t room, size_t *used)
+{
+	size_t nr = 0, start = 0;
+
+	for (uint32_t mask = other_bytes(s); mask && nr < room; mask &= mask - 1) {
+		size_t end = (size_t)__builtin_ctz(mask), n = end - start;
+
+		if (s[end] != ',' || n - 1 > 7 || (s[start] == '0' && n > 1))
+			break;
+		to[nr++] = digits_before(s + end, n);
+		start = end + 1;
+	}
+	*used = start;
+	return nr;
+}
+#else
+static inline size_t scan_ints(const char *s, int64_t *to, size_t room, size_t *used)
+{
+	(void)s, (void)to, (void)room;
+	*used = 0;
+	return 0;
+}
+#endif
 
 size_t flame_json_ints(struct flame_json *j, int64_t *to, size_t room)
 {
 	struct flame_input *in = j->in;
-	size_t nr = 0, n;
+	size_t nr = 0, n, used;
 
 	if ((j->state != FIRST_VALUE && j->state != AFTER) || in_object(j))
 		return 0;
-	while (nr < room && in->end - in->pos >= INT_SLACK) {
+	while (nr < room && in->end - in->pos > INT_SLACK) {
 		const char *s = in->buf + in->pos;
 		size_t comma = j->state == AFTER;
 
 		if (comma && s[0] != ',')
 			break;
-		n = scan_int(s + comma, &to[nr]);
-		if (!n)
-			break;
-		in->pos += comma + n;
+		n = in->pos >= 8 ? scan_ints(s + comma, &to[nr], room - nr, &used) : 0;
+		if (n) {
+			/* The last comma stays, as behind a single number. */
+			in->pos += comma + used - 1;
+		} else {
+			used = scan_int(s + comma, &to[nr]);
+			if (!used)
+				break;
+			in->pos += comma + used;
+			n = 1;
+		}
 		j->state = AFTER;
-		nr++;
+		nr += n;
 	}
 	return nr;
 }

@@ -33,8 +33,6 @@ static const struct look looks[] = {
 	{ NULL, 0, "<svg", "an SVG picture, perhaps a flame graph already; give the profile that it was made from" },
 	{ NULL, 0, "<!DOCTYPE html", "an HTML page; give the profile that it was made from" },
 	{ NULL, 0, "<html", "an HTML page; give the profile that it was made from" },
-	{ NULL, 0, "\"traceEvents\"", "a Chrome trace (JSON); this version cannot read it yet" },
-	{ NULL, 0, "\"callFrame\"", "a V8 CPU profile (JSON); this version cannot read it yet" },
 	{ START("{"), NULL, "JSON; this version cannot read it yet" },
 	{ START("["), NULL, "JSON; this version cannot read it yet" },
 	{ NULL, 0, "Attaching ", "bpftrace's output; this version cannot read it yet" },

@@ -377,6 +377,45 @@ static void test_views(void **state)
 	free(got);
 }
 
+/* Stepping over a value ends where its tokens do, wherever strings, escapes and blocks begin; also where it is cut off. */
+static void test_skip_random(void **state)
+{
+	static const char *const pieces[] = {
+		"\"a\"", "\"[{\\\"\"", "[]", "{}", "[[1,2],{\"x\":[\"}\"]}]", "-12.5e3", "\"\\\\\"", "null",
+		"\"0123456789012345678901234567890123456789012345678901234567890123456789\"", "   7   ",
+	};
+	uint32_t seed = 1;
+
+	(void)state;
+	for (size_t round = 0; round < 2000; round++) {
+		size_t nr = text_random(&seed, 60), len;
+		struct flame_json j;
+		char *text;
+		FILE *out = open_memstream(&text, &len);
+
+		assert_non_null(out);
+		fputs("[[", out);
+		for (size_t i = 0; i < nr; i++)
+			fprintf(out, "%s,", pieces[text_random(&seed, sizeof(pieces) / sizeof(*pieces))]);
+		fputs("0],5]", out);
+		fclose(out);
+		flame_json_init_span(&j, (struct flame_span){ text, len });
+		assert_int_equal(flame_json_next(&j), FLAME_JSON_ARRAY);
+		assert_int_equal(flame_json_skip(&j), FLAME_JSON_ARRAY);
+		assert_int_equal(flame_input_offset(j.in), len - 3);
+		assert_int_equal(flame_json_next(&j), FLAME_JSON_NUMBER);
+		flame_json_release(&j);
+		len = 1 + text_random(&seed, (uint32_t)len - 4);
+		flame_json_init_span(&j, (struct flame_span){ text, len });
+		assert_int_equal(flame_json_next(&j), FLAME_JSON_ARRAY);
+		assert_int_equal(flame_json_skip(&j), FLAME_JSON_ERROR);
+		assert_true(j.cut);
+		assert_int_equal(j.offset, len);
+		flame_json_release(&j);
+		free(text);
+	}
+}
+
 /* Return: true where the file holds one document that the reader accepts. */
 static bool accepts(const char *path)
 {
@@ -428,7 +467,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tokens), cmocka_unit_test(test_documents), cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_offset), cmocka_unit_test(test_skip), cmocka_unit_test(test_numbers), cmocka_unit_test(test_ints),
-		cmocka_unit_test(test_depth), cmocka_unit_test(test_long_string), cmocka_unit_test(test_views),
+		cmocka_unit_test(test_depth), cmocka_unit_test(test_long_string), cmocka_unit_test(test_views), cmocka_unit_test(test_skip_random),
 		cmocka_unit_test(test_suite),
 	};
 
