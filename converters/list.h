@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
+FORMAT(asprof)
+FORMAT(austin)
 FORMAT(bcc)
 FORMAT(bpftrace)
 FORMAT(chrome)
@@ -9,3 +11,5 @@ FORMAT(heapprofile)
 FORMAT(jfr)
 FORMAT(perf)
 FORMAT(pprof)
+FORMAT(pyspy)
+FORMAT(speedscope)

@@ -83,17 +83,23 @@ size_t flame_thread_frame(struct flame_span s)
 	return (size_t)(close - s.s) + 1;
 }
 
-static size_t put_name(char *to, struct flame_span name)
+/* py-spy's frame of a process, process 12:"sh -c 'a; b'", has a command line in it, and is written as py-spy does. */
+static bool is_process(struct flame_span name, enum flame_kind kind)
 {
-	bool thread;
+	return kind == FLAME_TASK && name.len > 8 && !memcmp(name.s, "process ", 8);
+}
+
+static size_t put_name(char *to, struct flame_span name, enum flame_kind kind)
+{
+	bool task;
 
 	if (!name.len)
 		name = (struct flame_span){ "[unknown]", 9 };
-	thread = flame_thread_frame(name) == name.len;
+	task = flame_thread_frame(name) == name.len || is_process(name, kind);
 	for (size_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.s[i];
 
-		to[i] = c == ';' && !thread ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c;
+		to[i] = c == ';' && !task ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c;
 	}
 	return name.len;
 }
@@ -113,7 +119,7 @@ static bool prepare_names(struct writer *w)
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct flame_frame_info *info = flame_frame_get(w->p, i);
 		char *to = w->text + len;
-		size_t n = put_name(to, flame_string_get(w->p, info->name));
+		size_t n = put_name(to, flame_string_get(w->p, info->name), info->kind);
 
 		if (w->options->kinds & FLAME_KIND_BIT(info->kind))
 			n += (size_t)(stpcpy(to + n, flame_kind_suffix(info->kind)) - (to + n));

@@ -21,6 +21,7 @@ static const struct look looks[] = {
 	{ START("2ELIFREP"), NULL,
 	  "a perf.data file of a machine of the other byte order; let perf print it there: perf script -i FILE | fgconv" },
 	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
+	{ START("MOJ"), NULL, "a binary file of austin (MOJO); let its own tool make text of it: mojo2austin FILE FILE.austin" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
 	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
 	{ START("\x89PNG"), NULL, "a PNG picture; give the profile that it was made from" },
@@ -31,7 +32,6 @@ static const struct look looks[] = {
 	{ NULL, 0, "<svg", "an SVG picture, perhaps a flame graph already; give the profile that it was made from" },
 	{ NULL, 0, "<!DOCTYPE html", "an HTML page; give the profile that it was made from" },
 	{ NULL, 0, "<html", "an HTML page; give the profile that it was made from" },
-	{ NULL, 0, "speedscope", "a speedscope file (JSON); this version cannot read it yet" },
 	{ START("{"), NULL, "JSON; this version cannot read it yet" },
 	{ START("["), NULL, "JSON; this version cannot read it yet" },
 };
