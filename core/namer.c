@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * namer.c - frames made of the names that a text prints.
+ */
+#define _GNU_SOURCE
+#include "namer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "table.h"
+#include "tidy.h"
+
+char *flame_namer_room(struct flame_namer *n, size_t len)
+{
+	return array_reserve((void **)&n->buf, &n->room, len, 1) ? n->buf : NULL;
+}
+
+/* ":file:line" or ":line" behind the @len bytes of the name. Return: the new length. */
+static size_t add_place(struct flame_namer *n, struct flame_reader *rd, size_t len, const struct flame_frame_info *info)
+{
+	struct flame_span file = flame_string_get(rd->profile, info->file);
+	char line[16];
+	size_t nr = (size_t)snprintf(line, sizeof(line), ":%u", info->line);
+
+	if (rd->options->srcline && file.len) {
+		n->buf[len++] = ':';
+		memcpy(n->buf + len, file.s, file.len);
+		len += file.len;
+	}
+	if (info->line) {
+		memcpy(n->buf + len, line, nr);
+		len += nr;
+	}
+	return len;
+}
+
+flame_frame flame_namer_frame(struct flame_namer *n, struct flame_reader *rd, struct flame_span name,
+			      struct flame_frame_info *info)
+{
+	bool place = (rd->options->srcline && (info->file || info->line)) || (rd->options->lines && info->line);
+	size_t at = n->buf && name.s >= n->buf && name.s < n->buf + n->room ? (size_t)(name.s - n->buf) : SIZE_MAX;
+	size_t room = name.len + flame_string_get(rd->profile, info->file).len + 32;
+	char *buf = flame_namer_room(n, room + (at == SIZE_MAX ? 0 : at));
+
+	if (!buf)
+		return 0;
+	if (at != SIZE_MAX)
+		name.s = buf + at;
+	if (!name.len)
+		name = (struct flame_span){ "[unknown]", 9 };
+	memmove(buf, name.s, name.len);
+	name.s = buf;
+	if (place)
+		name.len = add_place(n, rd, name.len, info);
+	name = flame_tidy_raw(name, buf);
+	info->name = flame_intern(rd->profile, name.s, name.len);
+	return flame_frame_row(rd->profile, info);
+}
+
+void flame_namer_release(struct flame_namer *n)
+{
+	free(n->buf);
+	*n = (struct flame_namer){ 0 };
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_SPAN_H
+#define FLAME_SPAN_H
+/* Cutting up a line of text. All functions take any bytes, and spans of no bytes. */
+#include <string.h>
+
+#include "flame.h"
+
+static inline bool span_equals(struct flame_span s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return s.len == n && !memcmp(s.s, word, n);
+}
+
+static inline bool span_starts(struct flame_span s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return s.len >= n && !memcmp(s.s, word, n);
+}
+
+static inline bool span_ends(struct flame_span s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return s.len >= n && !memcmp(s.s + s.len - n, word, n);
+}
+
+/* Return: where @word starts in @s; s.len where it does not. */
+static inline size_t span_find(struct flame_span s, const char *word)
+{
+	const char *at = s.len ? (const char *)memmem(s.s, s.len, word, strlen(word)) : NULL;
+
+	return at ? (size_t)(at - s.s) : s.len;
+}
+
+static inline struct flame_span span_from(struct flame_span s, size_t at)
+{
+	if (at > s.len)
+		at = s.len;
+	return (struct flame_span){ s.s + at, s.len - at };
+}
+
+static inline struct flame_span span_to(struct flame_span s, size_t at)
+{
+	return (struct flame_span){ s.s, at < s.len ? at : s.len };
+}
+
+static inline bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+static inline struct flame_span span_trim_end(struct flame_span s)
+{
+	while (s.len && is_space(s.s[s.len - 1]))
+		s.len--;
+	return s;
+}
+
+static inline struct flame_span span_trim_start(struct flame_span s)
+{
+	while (s.len && is_space(s.s[0])) {
+		s.s++;
+		s.len--;
+	}
+	return s;
+}
+
+static inline struct flame_span span_trim(struct flame_span s)
+{
+	return span_trim_start(span_trim_end(s));
+}
+
+/* What stands before the next @separator is taken off @rest. Return: false where nothing is left. */
+static inline bool span_next(struct flame_span *rest, char separator, struct flame_span *part)
+{
+	const char *at;
+
+	if (!rest->s)
+		return false;
+	at = rest->len ? (const char *)memchr(rest->s, separator, rest->len) : NULL;
+	*part = (struct flame_span){ rest->s, at ? (size_t)(at - rest->s) : rest->len };
+	rest->s = at ? at + 1 : NULL;
+	rest->len -= at ? part->len + 1 : rest->len;
+	return true;
+}
+
+/* The next word between blanks is taken off @rest. Return: false where none is left. */
+static inline bool span_word(struct flame_span *rest, struct flame_span *word)
+{
+	*rest = span_trim_start(*rest);
+	word->s = rest->s;
+	word->len = 0;
+	while (word->len < rest->len && !is_space(rest->s[word->len]))
+		word->len++;
+	*rest = span_from(*rest, word->len);
+	return word->len > 0;
+}
+
+/* A line of @text, which is advanced behind it. Return: false at its end. */
+static inline bool span_line(struct flame_span *text, struct flame_span *line)
+{
+	if (!text->len)
+		return false;
+	span_next(text, '\n', line);
+	if (!text->s)
+		text->len = 0;
+	if (line->len && line->s[line->len - 1] == '\r')
+		line->len--;
+	return true;
+}
+
+/* Digits at the start of @s. Return: how many; 0 also where the number does not fit. */
+static inline size_t span_digits(struct flame_span s, int64_t *value)
+{
+	size_t n = 0;
+
+	*value = 0;
+	for (; n < s.len && s.s[n] >= '0' && s.s[n] <= '9'; n++) {
+		if (__builtin_mul_overflow(*value, (int64_t)10, value) ||
+		    __builtin_add_overflow(*value, (int64_t)(s.s[n] - '0'), value))
+			return 0;
+	}
+	return n;
+}
+
+/* Return: true where all of @s is a number of digits that fits. */
+static inline bool span_is_int(struct flame_span s, int64_t *value)
+{
+	return s.len && span_digits(s, value) == s.len;
+}
+
+/* What stands behind the last '/'. */
+static inline struct flame_span span_base(struct flame_span path)
+{
+	const char *slash = path.len ? (const char *)memrchr(path.s, '/', path.len) : NULL;
+
+	return slash ? span_from(path, (size_t)(slash - path.s) + 1) : path;
+}
+
+#endif
