@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
+FORMAT(dtrace)
 FORMAT(folded)
+FORMAT(ghcprof)
 FORMAT(instruments)
 FORMAT(perf)
+FORMAT(pmcstat)
 FORMAT(sample)
+FORMAT(vtune)
 FORMAT(xctrace)

@@ -206,7 +206,7 @@ static void stop(struct state *st, int err)
 static enum kind find_kind(const char *name)
 {
 	for (size_t i = 0; i < sizeof(elements) / sizeof(*elements); i++) {
-		if (!strcmp(elements[i].name, name))
+		if (elements[i].name[0] == name[0] && !strcmp(elements[i].name, name))
 			return elements[i].kind;
 	}
 	return EL_OTHER;
@@ -215,7 +215,7 @@ static enum kind find_kind(const char *name)
 static const char *attribute(const char **attributes, const char *name)
 {
 	for (; *attributes; attributes += 2) {
-		if (!strcmp(attributes[0], name))
+		if (attributes[0][0] == name[0] && !strcmp(attributes[0], name))
 			return attributes[1];
 	}
 	return NULL;

@@ -47,6 +47,8 @@ static int close_node(struct flame_calltree *tree)
 
 	if (node->has_value)
 		s.value = self_of(tree, node);
+	if (node->has_children && tree->rest_type)
+		s.type = tree->rest_type;
 	if (s.value) {
 		s.stack = tree->inverted ? push_inverted(tree) : node->stack;
 		s.nr_samples = tree->counts ? (uint64_t)s.value : 1;
@@ -77,6 +79,7 @@ static int add_to_parent(struct flame_calltree *tree, const struct flame_calltre
 {
 	struct flame_calltree_node *parent = &tree->nodes[tree->nr - 1];
 
+	parent->has_children = true;
 	parent->children_slack = add_slack(parent->children_slack, value->slack);
 	return __builtin_add_overflow(parent->children, value->total, &parent->children) ? FLAME_EOVERFLOW : 0;
 }

@@ -25,7 +25,7 @@ struct flame_calltree_node {
 	uint64_t depth;
 	flame_frame frame;
 	flame_stack stack;
-	bool has_value;
+	bool has_value, has_children;
 	struct flame_calltree_value value;
 	int64_t children, children_slack;
 };
@@ -34,6 +34,7 @@ struct flame_calltree_node {
 struct flame_calltree {
 	struct flame_profile *profile;	/* user's, borrowed */
 	flame_type type;		/* user's: of the samples that are added */
+	flame_type rest_type;		/* user's: for what nodes have more than their children; 0: @type too */
 	flame_task task;		/* user's */
 	bool inverted;			/* user's: outer nodes are called by inner ones */
 	bool counts;			/* user's: a value is a number of samples */

@@ -102,6 +102,7 @@ static inline bool span_word(struct flame_span *rest, struct flame_span *word)
 /* A line of @text, which is advanced behind it. Return: false at its end. */
 static inline bool span_line(struct flame_span *text, struct flame_span *line)
 {
+	*line = (struct flame_span){ "", 0 };
 	if (!text->len)
 		return false;
 	span_next(text, '\n', line);
@@ -109,6 +110,32 @@ static inline bool span_line(struct flame_span *text, struct flame_span *line)
 		text->len = 0;
 	if (line->len && line->s[line->len - 1] == '\r')
 		line->len--;
+	return true;
+}
+
+/*
+ * The next cell of a line of comma-separated values is taken off @rest. Quotes around it go; two quotes in it are one, for which
+ * @buf has room for @rest. Blanks before the quote stay, as they may tell a depth.
+ * Return: false where no cell is left.
+ */
+static inline bool span_cell(struct flame_span *rest, char separator, char *buf, struct flame_span *cell)
+{
+	size_t i = 0, nr = 0;
+	bool quoted = false;
+
+	if (!rest->s)
+		return false;
+	for (; i < rest->len && (quoted || rest->s[i] != separator); i++) {
+		if (rest->s[i] != '"')
+			buf[nr++] = rest->s[i];
+		else if (quoted && i + 1 < rest->len && rest->s[i + 1] == '"')
+			buf[nr++] = rest->s[i++];
+		else
+			quoted = !quoted;
+	}
+	*cell = (struct flame_span){ buf, nr };
+	rest->s = i < rest->len ? rest->s + i + 1 : NULL;
+	rest->len -= i < rest->len ? i + 1 : rest->len;
 	return true;
 }
 
