@@ -24,6 +24,7 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
+#include "../core/idmap.h"
 #include "../core/namer.h"
 #include "../core/span.h"
 #include "../core/tidy.h"
@@ -73,18 +74,6 @@ static const struct {
 	{ "trace-query-result", EL_RESULT },
 };
 
-/* What is known of an id: a row of some table, or a number. */
-struct slot {
-	uint32_t id;		/* 0: free */
-	uint32_t kind;
-	int64_t value;
-};
-
-struct ids {
-	struct slot *slots;
-	uint32_t mask, nr;
-};
-
 /* An open element. */
 struct element {
 	enum kind kind;
@@ -117,7 +106,7 @@ struct state {
 	bool is_result;		/* the outermost element is the right one */
 	struct element open[XCTRACE_DEPTH];
 	size_t depth, ignored;	/* elements; those below XCTRACE_DEPTH */
-	struct ids ids;
+	struct flame_idmap ids;	/* by kind and id */
 	char *text;
 	size_t nr_text, room_text;
 	/* Stacks of backtraces, kept apart from samples, whose root may be a task; frames are rows of rd->profile. */
@@ -141,56 +130,19 @@ struct state {
 
 /* Ids. */
 
-static struct slot *find_slot(const struct ids *ids, uint32_t id)
+static uint64_t key_of(const struct element *e)
 {
-	uint32_t i = (uint32_t)hash_mix(id ^ HASH_A, HASH_B) & ids->mask;
-
-	while (ids->slots[i].id && ids->slots[i].id != id)
-		i = (i + 1) & ids->mask;
-	return &ids->slots[i];
-}
-
-static bool grow_ids(struct ids *ids)
-{
-	struct ids old = *ids;
-	uint64_t nr = old.slots ? ((uint64_t)old.mask + 1) * 2 : 1024;
-
-	if (nr > (uint64_t)1 << 31)
-		return false;
-	ids->slots = calloc(nr, sizeof(*ids->slots));
-	if (!ids->slots) {
-		*ids = old;
-		return false;
-	}
-	ids->mask = (uint32_t)nr - 1;
-	for (uint32_t i = 0; old.slots && i <= old.mask; i++) {
-		if (old.slots[i].id)
-			*find_slot(ids, old.slots[i].id) = old.slots[i];
-	}
-	free(old.slots);
-	return true;
-}
-
-static bool put_id(struct ids *ids, const struct element *e)
-{
-	struct slot *slot;
-
-	if ((!ids->slots || ids->nr >= ids->mask / 4 * 3) && !grow_ids(ids))
-		return false;
-	slot = find_slot(ids, e->id);
-	ids->nr += !slot->id;
-	*slot = (struct slot){ e->id, e->kind, e->value };
-	return true;
+	return (uint64_t)e->kind << 32 | e->id;
 }
 
 /* Return: true where @e's id was seen, at an element of the same kind, with its value in @e. */
-static bool get_id(const struct ids *ids, struct element *e)
+static bool get_id(const struct state *st, struct element *e)
 {
-	const struct slot *slot = ids->slots ? find_slot(ids, e->id) : NULL;
+	uint64_t value;
 
-	if (!slot || !slot->id || slot->kind != (uint32_t)e->kind)
+	if (!flame_idmap_get(&st->ids, key_of(e), &value))
 		return false;
-	e->value = slot->value;
+	e->value = (int64_t)value;
 	return true;
 }
 
@@ -733,13 +685,13 @@ static void XMLCALL on_end(void *data, const char *name)
 	}
 	e = &st->open[--st->depth];
 	if (e->is_ref) {
-		if (get_id(&st->ids, e))
+		if (get_id(st, e))
 			use_element(st, e);
 		else if (worth_keeping(st, e) && enclosing(st, EL_ROW))
 			st->nr_unresolved++;
 	} else {
 		end_element(st, e);
-		if (e->id && worth_keeping(st, e) && !put_id(&st->ids, e))
+		if (e->id && worth_keeping(st, e) && !flame_idmap_put(&st->ids, key_of(e), (uint64_t)e->value))
 			stop(st, FLAME_ENOMEM);
 		use_element(st, e);
 	}
@@ -851,7 +803,7 @@ static void release(struct flame_reader *rd)
 	if (st->parser)
 		XML_ParserFree(st->parser);
 	flame_profile_free(st->backtraces);
-	free(st->ids.slots);
+	flame_idmap_release(&st->ids);
 	free(st->text);
 	free(st->frames);
 	flame_short_release(&st->stacks);
