@@ -2,6 +2,7 @@
 /* One line a format: FORMAT(name) is struct flame_converter flame_NAME_converter, in converters/NAME.c. */
 FORMAT(callgrind)
 FORMAT(dtrace)
+FORMAT(firefox)
 FORMAT(folded)
 FORMAT(ghcprof)
 FORMAT(instruments)
