@@ -62,11 +62,34 @@ static struct flame_span cut_offset(struct flame_span name)
 	return span_to(name, at);
 }
 
-/* What follows the last bracket behind "::" are arguments; "operator()" and "operator<" are names. */
+/* Return: where the bracket that the last one closes is; @s.len where there is none. */
+static size_t find_open(struct flame_span s)
+{
+	size_t depth = 0;
+
+	for (size_t i = s.len; i-- > 0;) {
+		depth += s.s[i] == ')';
+		if (s.s[i] == '(' && !--depth)
+			return i;
+	}
+	return s.len;
+}
+
+/*
+ * Arguments are what the last bracket closes. Without any, what follows the last '<' behind "::" goes, as other readers
+ * have it. Names without "::" stay, and the brackets of "operator()" and "operator<" do.
+ */
 static struct flame_span cut_arguments(struct flame_span name)
 {
 	size_t scope = span_find(name, "::"), at;
 
+	if (scope == name.len)
+		return name;
+	if (span_ends(name, ")")) {
+		at = find_open(name);
+		if (at < name.len && at > scope && !span_ends(span_to(name, at), "operator"))
+			return span_trim_end(span_to(name, at));
+	}
 	for (at = name.len; at > scope + 2; at--) {
 		char c = name.s[at - 1];
 
@@ -74,6 +97,18 @@ static struct flame_span cut_arguments(struct flame_span name)
 			return span_trim_end(span_to(name, at - 1));
 	}
 	return name;
+}
+
+/* "bash      801": keys are padded. */
+static struct flame_span squeeze(struct flame_span s, char *buf)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (!is_space(s.s[i]) || (nr && buf[nr - 1] != ' '))
+			buf[nr++] = is_space(s.s[i]) ? ' ' : s.s[i];
+	}
+	return (struct flame_span){ buf, nr };
 }
 
 /* The symbol behind "module`" is Rust's where it has a hash. */
@@ -106,6 +141,8 @@ static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, e
 		name = cut_offset(name);
 	if (!rd->options->offsets && !rd->options->raw_names)
 		name = tidy(name, buf);
+	if (kind == FLAME_TASK)
+		name = squeeze(name, buf);
 	if (!name.len)
 		name = (struct flame_span){ "-", 1 };
 	return flame_namer_frame(&st->namer, rd, name, &info);
@@ -136,6 +173,18 @@ static size_t find_inlined(struct flame_span s)
 	return 0;
 }
 
+static void make_key(struct flame_reader *rd, struct entry *e)
+{
+	struct state *st = rd->state;
+	struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, e->frame)->name);
+	struct flame_frame_info info = { .kind = FLAME_TASK };
+	char *buf = flame_namer_room(&st->namer, name.len + 1);
+
+	e->key = true;
+	if (buf)
+		e->frame = flame_namer_frame(&st->namer, rd, squeeze(name, buf), &info);
+}
+
 static int read_frame(struct flame_reader *rd, struct flame_span text, size_t indent)
 {
 	struct state *st = rd->state;
@@ -143,8 +192,8 @@ static int read_frame(struct flame_reader *rd, struct flame_span text, size_t in
 	int err = 0;
 
 	/* A key stood before frames that are indented more. */
-	if (st->nr_lines == 1 && st->entries[0].indent < indent)
-		st->entries[0].key = true;
+	if (st->nr_lines == 1 && st->nr == 1 && st->entries[0].indent < indent)
+		make_key(rd, &st->entries[0]);
 	if (st->blank && st->nr_lines)
 		st->kernel_end = st->nr;
 	st->nr_lines++;

@@ -820,7 +820,7 @@ static int read(struct flame_reader *rd)
 		return added;
 	if (st->nr_bad) {
 		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "%llu references to rows that tables do not have",
+		flame_diag_add(rd->diag, FLAME_WARNING, "references to rows that tables do not have: %llu",
 			       (unsigned long long)st->nr_bad);
 	}
 	return err ? flame_json_report(&st->json, rd, st->nr_samples) : 0;

@@ -232,7 +232,8 @@ static bool scale_amount(struct amount *a, const char *number, size_t len, int64
 	if (value > INT64_MAX)
 		return false;
 	a->value = (int64_t)value;
-	a->slack = factor / power_of_ten(printed_places(number, len)) / 2 + 1;
+	/* A zero is none: what is less than a unit is printed in a smaller one. */
+	a->slack = !n.value ? 0 : factor / power_of_ten(printed_places(number, len)) / 2 + 1;
 	return true;
 }
 
@@ -392,7 +393,7 @@ static int read(struct flame_reader *rd)
 	if (!err)
 		err = end_trees(st);
 	if (st->totals.nr_short)
-		flame_note(rd, "%llu rows have less than the rows below them: they count as 0",
+		flame_note(rd, "rows with less than the rows below them: %llu; they count as 0 themselves",
 			   (unsigned long long)st->totals.nr_short);
 	return err;
 }

@@ -238,12 +238,14 @@ static int read(struct flame_reader *rd)
 	st->tree.counts = true;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (!err && st->graph && flame_calltree_stack(&st->tree))
-		flame_note(rd, "the text ends inside the call graph: it may have been cut off");
+	if (!err && st->graph && st->tree.nr) {
+		rd->diag->damaged = true;
+		flame_diag_add(rd->diag, FLAME_WARNING, "the text ends inside the call graph; what came before is used");
+	}
 	if (!err)
 		err = flame_calltree_end(&st->tree);
 	if (st->tree.nr_short)
-		flame_note(rd, "%llu functions have fewer samples than what they call: they count as 0",
+		flame_note(rd, "functions with fewer samples than what they call: %llu; they count as 0 themselves",
 			   (unsigned long long)st->tree.nr_short);
 	return err;
 }

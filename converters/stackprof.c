@@ -354,7 +354,7 @@ static void report(struct flame_reader *rd)
 	if (st->missed > 0)
 		flame_lost_add(rd->profile, (uint64_t)st->missed);
 	if (st->nr_unknown)
-		flame_note(rd, "%llu frames in raw are not among frames: [unknown]", (unsigned long long)st->nr_unknown);
+		flame_note(rd, "numbers in raw that are not among frames: %llu; they are [unknown]", (unsigned long long)st->nr_unknown);
 	if (st->bad_raw || (st->nr_raw && !st->json.error)) {
 		rd->diag->damaged = true;
 		flame_diag_add(rd->diag, FLAME_WARNING, "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",

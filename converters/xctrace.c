@@ -765,7 +765,7 @@ static void report(struct flame_reader *rd)
 	if (st->nr_unresolved) {
 		rd->diag->damaged = true;
 		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "%llu references to elements that were not seen before: the file is not whole",
+			       "references to elements that were not seen before: %llu; the file is not whole",
 			       (unsigned long long)st->nr_unresolved);
 	}
 	if (st->too_many_frames)

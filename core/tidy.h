@@ -60,7 +60,7 @@ struct flame_span flame_tidy_name(struct flame_span name, enum flame_tidy_langua
 struct flame_span flame_tidy_raw(struct flame_span name, char *buf);
 
 /**
- * flame_tidy_half_rust() - The same, but legacy Rust symbols that a C++ demangler took apart lose hash and escapes.
+ * flame_tidy_half_rust() - Legacy Rust symbols that a C++ demangler took apart lose hash and escapes.
  * @name:	symbol without its offset
  * @buf:	as for flame_tidy_name()
  *
