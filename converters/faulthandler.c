@@ -47,6 +47,8 @@ static int end_stack(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
+	if (!st->in_stack)
+		return 0;
 	st->in_stack = false;
 	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
 }
@@ -103,21 +105,30 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, name, &info));
 }
 
+static int add_marker(struct flame_reader *rd, const char *name)
+{
+	struct state *st = rd->state;
+	struct flame_frame_info info = { .kind = FLAME_MARKER };
+	struct flame_span s = { name, strlen(name) };
+
+	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, s, &info));
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct flame_span text = span_trim(line);
-	struct flame_frame_info info = { .kind = FLAME_MARKER };
 
 	if (is_start(line))
 		return start_stack(rd, line);
-	if (!st->in_stack || span_equals(text, "<no Python frame>"))
+	if (!st->in_stack)
 		return 0;
 	if (!text.len || !is_space(line.s[0]))
 		return end_stack(rd);
 	if (span_equals(text, "..."))
-		return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd,
-									 (struct flame_span){ "[truncated]", 11 }, &info));
+		return add_marker(rd, "[truncated]");
+	if (span_equals(text, "<no Python frame>"))
+		return add_marker(rd, "[no Python frame]");
 	return read_frame(rd, text);
 }
 
