@@ -818,7 +818,8 @@ static int read(struct flame_reader *rd)
 		added = add_samples(rd, &st->waiting[i]);
 	if (added)
 		return added;
-	if (st->nr_bad) {
+	/* In a file that is cut off that goes without saying. */
+	if (st->nr_bad && !err) {
 		rd->diag->damaged = true;
 		flame_diag_add(rd->diag, FLAME_WARNING, "references to rows that tables do not have: %llu",
 			       (unsigned long long)st->nr_bad);
