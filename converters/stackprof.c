@@ -206,7 +206,8 @@ static int use_raw(struct flame_reader *rd)
 		err = add_stack(rd, at, (size_t)depth);
 		at += (size_t)depth + 2;
 	}
-	memmove(st->raw, st->raw + at, (st->nr_raw - at) * sizeof(*st->raw));
+	if (at < st->nr_raw)
+		memmove(st->raw, st->raw + at, (st->nr_raw - at) * sizeof(*st->raw));
 	st->nr_raw -= at;
 	return err;
 }
