@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callgrind - the profile format of valgrind's callgrind, which pprof, yappi, cProfile's converters and others also write:
+ * callgrind - the profile format of valgrind's callgrind, which pprof, yappi, cProfile's converters and others
+ * also write:
  *
  *     events: Ir
  *     fl=(1) file.c
@@ -10,10 +11,11 @@
  *     calls=1 50
  *     16 400
  *
- * It sums costs by function and by call (caller, callee), and holds no stacks. They are made here: what a function and its
- * callees cost is split among its callers by what their calls cost. Costs of each function by itself are exact; how they are
- * spread over stacks is a guess wherever a function has several callers, and may show stacks that never were.
- * What cannot be placed (recursion through others, shares below CALLGRIND_SHARE) stands below "[callers unknown]".
+ * It sums costs by function and by call (caller, callee), and holds no stacks. They are made here: what a
+ * function and its callees cost is split among its callers by what their calls cost. Costs of each function by
+ * itself are exact; how they are spread over stacks is a guess wherever a function has several callers, and may
+ * show stacks that never were. What cannot be placed (recursion through others, shares below CALLGRIND_SHARE)
+ * stands below "[callers unknown]".
  *
  * Seen: callgrind 3.19 (name and position compression, --dump-instr, --collect-jumps, several parts), yappi, pprof
  * --callgrind. Not read: positions, jumps, numbers of calls.
@@ -121,7 +123,10 @@ static uint32_t new_costs(struct state *st)
 	return (uint32_t)at;
 }
 
-/* Functions of one name in one object are one; their files may differ by what was inlined. Return: row + 1; 0 without memory. */
+/*
+ * Functions of one name in one object are one; their files may differ by what was inlined. Return: row + 1; 0
+ * without memory.
+ */
 static uint32_t find_function(struct flame_reader *rd, flame_string name, flame_string object, flame_string file)
 {
 	struct state *st = rd->state;
@@ -244,8 +249,10 @@ static int read_cost_line(struct flame_reader *rd, struct flame_span s)
 	return read_costs(rd, s, st->functions[st->function - 1].cost);
 }
 
-enum key { KEY_OBJECT, KEY_FILE, KEY_INNER_FILE, KEY_FUNCTION, KEY_CALLEE_OBJECT, KEY_CALLEE_FILE, KEY_CALLEE, KEY_CALLS,
-	   KEY_JUMP, KEY_OTHER };
+enum key {
+	KEY_OBJECT, KEY_FILE, KEY_INNER_FILE, KEY_FUNCTION, KEY_CALLEE_OBJECT, KEY_CALLEE_FILE, KEY_CALLEE, KEY_CALLS,
+	KEY_JUMP, KEY_OTHER,
+};
 
 static const struct {
 	const char *name;
@@ -479,7 +486,8 @@ static int read(struct flame_reader *rd)
 	for (size_t i = 0; !err && i < st->nr_events; i++)
 		err = split_event(rd, i);
 	if (!err && st->nr_calls)
-		flame_note(rd, "callgrind's files hold calls, not stacks: which stack a cost belongs to is estimated where a function has several callers");
+		flame_note(rd, "callgrind's files hold calls, not stacks: which stack a cost belongs to is "
+			   "estimated where a function has several callers");
 	return err;
 }
 

@@ -12,9 +12,10 @@
  *                   prog`main+0x22
  *                     1
  *
- * The leaf comes first, the kernel's stack before the program's; the number ends the record. Keys that are not stacks, such as
- * execname, stand on a line of their own in front or before the number, with less indentation; they become root
- * frames. Seen: illumos, macOS, FreeBSD. "a->b" is b inlined into a. Not read: aggregations other than numbers.
+ * The leaf comes first, the kernel's stack before the program's; the number ends the record. Keys that are not
+ * stacks, such as execname, stand on a line of their own in front or before the number, with less indentation;
+ * they become root frames. Seen: illumos, macOS, FreeBSD. "a->b" is b inlined into a. Not read: aggregations
+ * other than numbers.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -76,8 +77,8 @@ static size_t find_open(struct flame_span s)
 }
 
 /*
- * Arguments are what the last bracket closes. Without any, what follows the last '<' behind "::" goes, as other readers
- * have it. Names without "::" stay, and the brackets of "operator()" and "operator<" do.
+ * Arguments are what the last bracket closes. Without any, what follows the last '<' behind "::" goes, as other
+ * readers have it. Names without "::" stay, and the brackets of "operator()" and "operator<" do.
  */
 static struct flame_span cut_arguments(struct flame_span name)
 {
@@ -198,7 +199,8 @@ static int read_frame(struct flame_reader *rd, struct flame_span text, size_t in
 		st->kernel_end = st->nr;
 	st->nr_lines++;
 	if (st->nr >= DTRACE_FRAMES)
-		return flame_fail(rd, FLAME_EOVERFLOW, "a stack has more than %d frames (DTRACE_FRAMES)", DTRACE_FRAMES);
+		return flame_fail(rd, FLAME_EOVERFLOW, "a stack has more than %d frames (DTRACE_FRAMES)",
+				  DTRACE_FRAMES);
 	while (!err && (at = find_inlined(text))) {
 		err = add_entry(rd, span_from(text, at + 2), indent, false, FLAME_INLINED);
 		text = span_to(text, at);
@@ -238,8 +240,11 @@ static int end_record(struct flame_reader *rd, int64_t count)
 	for (size_t i = st->nr; i-- > 0;) {
 		flame_frame frame = st->entries[i].frame;
 
-		if (!st->entries[i].key)
-			s.stack = flame_stack_push(rd->profile, s.stack, i < st->kernel_end ? as_kernel(rd, frame) : frame);
+		if (st->entries[i].key)
+			continue;
+		if (i < st->kernel_end)
+			frame = as_kernel(rd, frame);
+		s.stack = flame_stack_push(rd->profile, s.stack, frame);
 	}
 	reset(st);
 	return flame_sample_add(rd->profile, &s);
@@ -336,14 +341,10 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7),
-		.unit = flame_intern(rd->profile, "count", 5),
-	};
 	struct flame_span line;
 	int err = 0;
 
-	st->type = flame_type_row(rd->profile, &type);
+	st->type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_OTHER);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err && st->nr) {

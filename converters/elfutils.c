@@ -7,8 +7,8 @@
  *     #0  0x00007f5037560ba4 msort_with_tmp.part.0
  *     #1  0x00007f5037560d36 qsort_r - 1
  *
- * Each thread's stack is a sample. Seen: elfutils 0.188, and " - 1" behind names of older ones. A frame without a name is
- * [unknown]. Read of -m: the module behind " - ". Not read: source lines of -s.
+ * Each thread's stack is a sample. Seen: elfutils 0.188, and " - 1" behind names of older ones. A frame without
+ * a name is [unknown]. Read of -m: the module behind " - ". Not read: source lines of -s.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -35,30 +35,33 @@ static int end_stack(struct flame_reader *rd)
 	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
 }
 
+/* A root frame such as TID=12. */
+static void push_id(struct flame_reader *rd, const char *key, int32_t id)
+{
+	struct state *st = rd->state;
+	struct flame_frame_info info = { .kind = FLAME_TASK };
+	char name[32];
+	int len = snprintf(name, sizeof(name), "%s=%d", key, id);
+	struct flame_span text = { name, (size_t)len };
+
+	st->root = flame_stack_push(rd->profile, st->root, flame_namer_frame(&st->namer, rd, text, &info));
+}
+
 /* --pid and --tid make root frames PID=1 and TID=2, as FlameGraph's script does. */
 static void start_thread(struct flame_reader *rd, struct flame_span id)
 {
 	struct state *st = rd->state;
 	struct flame_task_info task = { st->pid, -1, 0 };
-	struct flame_frame_info frame = { .kind = FLAME_TASK };
-	char name[32];
 	int64_t tid;
-	int len;
 
 	if (span_digits(id, &tid) && tid <= INT32_MAX)
 		task.tid = (int32_t)tid;
 	st->sample.task = flame_task_row(rd->profile, &task);
 	st->root = 0;
-	if (rd->options->root == FLAME_ROOT_PID || rd->options->root == FLAME_ROOT_TID) {
-		len = snprintf(name, sizeof(name), "PID=%d", st->pid);
-		st->root = flame_stack_push(rd->profile, 0,
-					    flame_namer_frame(&st->namer, rd, (struct flame_span){ name, (size_t)len }, &frame));
-	}
-	if (rd->options->root == FLAME_ROOT_TID || rd->options->threads) {
-		len = snprintf(name, sizeof(name), "TID=%d", task.tid);
-		st->root = flame_stack_push(rd->profile, st->root,
-					    flame_namer_frame(&st->namer, rd, (struct flame_span){ name, (size_t)len }, &frame));
-	}
+	if (rd->options->root == FLAME_ROOT_PID || rd->options->root == FLAME_ROOT_TID)
+		push_id(rd, "PID", st->pid);
+	if (rd->options->root == FLAME_ROOT_TID || rd->options->threads)
+		push_id(rd, "TID", task.tid);
 }
 
 /* Return: true with the number of the frame and what stands behind its address. */
@@ -116,15 +119,13 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7), .unit = flame_intern(rd->profile, "count", 5),
-		.kind = FLAME_VALUE_WALL,
-	};
 	struct flame_span line;
 	int err = 0;
 
 	st->pid = -1;
-	st->sample = (struct flame_sample){ .type = flame_type_row(rd->profile, &type), .value = 1, .nr_samples = 1 };
+	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
+	st->sample.value = 1;
+	st->sample.nr_samples = 1;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	return err ? err : end_stack(rd);

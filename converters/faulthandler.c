@@ -6,9 +6,10 @@
  *       File "/src/work.py", line 8 in sleeper
  *       File "/src/work.py", line 13 in loop
  *
- * Each thread of each dump is a sample. Frames are file:line:function, as FlameGraph's script has them; --simple-names
- * leaves only the function. Seen: CPython 3.11; thread names of 3.14 ("Thread 0x… [name] (most …"). "..." at the end of a
- * stack says that it is cut off: its root is [truncated]. Not read: what stands between stacks.
+ * Each thread of each dump is a sample. Frames are file:line:function, as FlameGraph's script has them;
+ * --simple-names leaves only the function. Seen: CPython 3.11; thread names of 3.14 ("Thread 0x… [name] (most
+ * …"). "..." at the end of a stack says that it is cut off: its root is [truncated]. Not read: what stands
+ * between stacks.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -27,8 +28,10 @@ struct state {
 
 static bool is_start(struct flame_span line)
 {
-	return span_find(line, "(most recent call first):") < line.len &&
-	       (span_starts(line, "Thread 0x") || span_starts(line, "Current thread 0x") || span_starts(line, "Stack (most"));
+	if (span_find(line, "(most recent call first):") == line.len)
+		return false;
+	return span_starts(line, "Thread 0x") || span_starts(line, "Current thread 0x") ||
+	       span_starts(line, "Stack (most");
 }
 
 /* "Current thread 0x1 [name] (most recent call first):": the name, or "Thread 0x1". */
@@ -135,14 +138,12 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7), .unit = flame_intern(rd->profile, "count", 5),
-		.kind = FLAME_VALUE_WALL,
-	};
 	struct flame_span line;
 	int err = 0;
 
-	st->sample = (struct flame_sample){ .type = flame_type_row(rd->profile, &type), .value = 1, .nr_samples = 1 };
+	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
+	st->sample.value = 1;
+	st->sample.nr_samples = 1;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	return err ? err : end_stack(rd);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * firefox - profiles of the Firefox Profiler (JSON): what profiler.firefox.com saves and samply writes, Gecko's own raw profiles
- * (MOZ_PROFILER_SHUTDOWN), and the performance panel of old Developer Tools, which wraps one of these.
+ * firefox - profiles of the Firefox Profiler (JSON): what profiler.firefox.com saves and samply writes, Gecko's
+ * own raw profiles (MOZ_PROFILER_SHUTDOWN), and the performance panel of old Developer Tools, which wraps one of
+ * these.
  *
  *     {"meta":{"interval":1,"preprocessedProfileVersion":50},
  *      "threads":[{"name":"GeckoMain","pid":1,"tid":1,
@@ -10,12 +11,12 @@
  *        "funcTable":{"name":[0,1]},"stringArray":["main","work"]}]}
  *
  * Processed profiles have a column a member; raw ones a schema and rows of data, with "name (file:line)" as a
- * frame's location. Tables stand in each thread, or (versions 56 to 60 and later) in "shared". Seen: Gecko 9, processed
- * as described up to version 70. Not read: markers, counters, memory, categories.
+ * frame's location. Tables stand in each thread, or (versions 56 to 60 and later) in "shared". Seen: Gecko 9,
+ * processed as described up to version 70. Not read: markers, counters, memory, categories.
  *
- * Events: samples (or bytes, or tracing-ms, where samples have weights of these), then time, that to the thread's next sample, then
- * cpu, where threadCPUDelta is in time units. In old Developer Tools' files time comes first, and frames of the browser itself
- * are left out, as the panel did, but for --raw-names.
+ * Events: samples (or bytes, or tracing-ms, where samples have weights of these), then time, that to the
+ * thread's next sample, then cpu, where threadCPUDelta is in time units. In old Developer Tools' files time
+ * comes first, and frames of the browser itself are left out, as the panel did, but for --raw-names.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -30,7 +31,8 @@
 
 /* Columns that are needed. */
 enum column {
-	STACK_PREFIX, STACK_OFFSET, STACK_FRAME, FRAME_FUNC, FRAME_LINE, FRAME_LOCATION, FRAME_TIER, FRAME_INLINE, FRAME_ADDRESS,
+	STACK_PREFIX, STACK_OFFSET, STACK_FRAME,
+	FRAME_FUNC, FRAME_LINE, FRAME_LOCATION, FRAME_TIER, FRAME_INLINE,
 	FUNC_NAME, FUNC_RESOURCE, FUNC_FILE, FUNC_SOURCE, FUNC_LINE, RESOURCE_NAME, SOURCE_FILE, SAMPLE_STACK,
 	SAMPLE_TIME, SAMPLE_DELTA, SAMPLE_WEIGHT, SAMPLE_CPU, NR_COLUMNS,
 };
@@ -46,7 +48,6 @@ static const struct {
 	[FRAME_LOCATION] = { "frameTable", "location" },
 	[FRAME_TIER] = { "frameTable", "implementation" },
 	[FRAME_INLINE] = { "frameTable", "inlineDepth" },
-	[FRAME_ADDRESS] = { "frameTable", "address" },
 	[FUNC_NAME] = { "funcTable", "name" },
 	[FUNC_RESOURCE] = { "funcTable", "resource" },
 	[FUNC_FILE] = { "funcTable", "fileName" },
@@ -181,7 +182,8 @@ static int read_schema(struct flame_reader *rd, const char *table, enum column *
 		int64_t place;
 
 		token = flame_json_next(&st->json);
-		if (token == FLAME_JSON_NUMBER && flame_json_int(&st->json, &place) && place >= 0 && place < MAX_POSITIONS)
+		if (token == FLAME_JSON_NUMBER && flame_json_int(&st->json, &place) && place >= 0 &&
+		    place < MAX_POSITIONS)
 			at[place] = c;
 		else
 			err = skip_rest(st, token);
@@ -296,9 +298,11 @@ static int read_tables_member(struct flame_reader *rd, struct tables *t, struct 
 		"stackTable", "frameTable", "funcTable", "resourceTable", "sources", "samples",
 	};
 
+	char *weight_type = thread ? thread->weight_type : NULL;
+
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
 		if (flame_json_is(&st->json, tables[i]))
-			return read_table(rd, tables[i], t, thread ? thread->weight_type : NULL, sizeof(thread->weight_type));
+			return read_table(rd, tables[i], t, weight_type, sizeof(thread->weight_type));
 	}
 	if (flame_json_is(&st->json, "stringArray") || flame_json_is(&st->json, "stringTable"))
 		return read_strings(rd, t);
@@ -396,8 +400,8 @@ static flame_frame make_frame(struct flame_reader *rd, const struct view *v, dou
 {
 	struct state *st = rd->state;
 	struct flame_profile *p = rd->profile;
-	double func = look(v, FRAME_FUNC, row), resource = look(v, FUNC_RESOURCE, func), file = look(v, FUNC_FILE, func);
-	double location = look(v, FRAME_LOCATION, row);
+	double func = look(v, FRAME_FUNC, row), location = look(v, FRAME_LOCATION, row);
+	double resource = look(v, FUNC_RESOURCE, func), file = look(v, FUNC_FILE, func);
 	flame_string text = string_at(v->strings, isnan(location) ? look(v, FUNC_NAME, func) : location);
 	struct flame_span name = flame_string_get(p, text), tier = flame_string_get(p, tier_of(v, row));
 	struct flame_frame_info info = { .kind = kind_of(tier, look(v, FRAME_INLINE, row)) };
@@ -479,31 +483,22 @@ struct types {
 	flame_type samples, time, cpu;
 };
 
-static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, enum flame_value_kind kind)
-{
-	struct flame_type_info info = {
-		.name = flame_intern(p, name, strlen(name)), .unit = flame_intern(p, unit, strlen(unit)), .kind = kind,
-	};
-
-	return flame_type_row(p, &info);
-}
-
 static void make_types(struct flame_reader *rd, const char *weight, struct types *t)
 {
 	struct state *st = rd->state;
 	struct flame_profile *p = rd->profile;
 
 	if (st->old_panel)
-		t->time = make_type(p, "time", "ns", FLAME_VALUE_WALL);
+		t->time = flame_namer_type(p, "time", "ns", FLAME_VALUE_WALL);
 	if (!strcmp(weight, "bytes"))
-		t->samples = make_type(p, "bytes", "bytes", FLAME_VALUE_ALLOCATION);
+		t->samples = flame_namer_type(p, "bytes", "bytes", FLAME_VALUE_ALLOCATION);
 	else if (!strcmp(weight, "tracing-ms"))
-		t->samples = make_type(p, "tracing", "ns", FLAME_VALUE_WALL);
+		t->samples = flame_namer_type(p, "tracing", "ns", FLAME_VALUE_WALL);
 	else
-		t->samples = make_type(p, "samples", "count", FLAME_VALUE_WALL);
+		t->samples = flame_namer_type(p, "samples", "count", FLAME_VALUE_WALL);
 	if (!st->old_panel)
-		t->time = make_type(p, "time", "ns", FLAME_VALUE_WALL);
-	t->cpu = st->cpu_is_time ? make_type(p, "cpu", "ns", FLAME_VALUE_ON_CPU) : 0;
+		t->time = flame_namer_type(p, "time", "ns", FLAME_VALUE_WALL);
+	t->cpu = st->cpu_is_time ? flame_namer_type(p, "cpu", "ns", FLAME_VALUE_ON_CPU) : 0;
 }
 
 static int64_t rounded(double value)
@@ -640,6 +635,12 @@ static bool wanted(struct flame_reader *rd, const struct thread *thread)
 	return span_equals(flame_string_get(rd->profile, thread->name), want);
 }
 
+static int keep_thread(struct state *st, const struct thread *thread)
+{
+	st->waiting[st->nr_waiting++] = *thread;
+	return 0;
+}
+
 /* A thread that has all its tables is done with at once; the others wait for the end of the file. */
 static int end_thread(struct flame_reader *rd, struct thread *thread)
 {
@@ -647,20 +648,15 @@ static int end_thread(struct flame_reader *rd, struct thread *thread)
 	const struct tables *t = &thread->tables;
 	int err = 0;
 
-	if (!wanted(rd, thread)) {
-		release_tables(&thread->tables);
-	} else if (t->columns[STACK_FRAME].nr && t->nr_strings) {
-		err = add_samples(rd, thread);
-		release_tables(&thread->tables);
-	} else if (t->columns[SAMPLE_STACK].nr) {
-		if (!array_reserve((void **)&st->waiting, &st->room_waiting, st->nr_waiting + 1, sizeof(*thread))) {
-			release_tables(&thread->tables);
-			return FLAME_ENOMEM;
-		}
-		st->waiting[st->nr_waiting++] = *thread;
-	} else {
-		release_tables(&thread->tables);
+	if (wanted(rd, thread) && t->columns[SAMPLE_STACK].nr) {
+		if (t->columns[STACK_FRAME].nr && t->nr_strings)
+			err = add_samples(rd, thread);
+		else if (array_reserve((void **)&st->waiting, &st->room_waiting, st->nr_waiting + 1, sizeof(*thread)))
+			return keep_thread(st, thread);
+		else
+			err = FLAME_ENOMEM;
 	}
+	release_tables(&thread->tables);
 	return err;
 }
 
@@ -681,16 +677,16 @@ static int read_thread(struct flame_reader *rd)
 	struct state *st = rd->state;
 	struct flame_json *json = &st->json;
 	struct thread thread = { .pid = -1, .tid = -1 };
-	enum flame_json_token token;
 	int err = 0, ended;
 
-	while (!err && (token = flame_json_next(json)) == FLAME_JSON_KEY) {
+	while (!err && flame_json_next(json) == FLAME_JSON_KEY) {
 		if (flame_json_is(json, "pid")) {
 			err = read_id(st, &thread.pid);
 		} else if (flame_json_is(json, "tid")) {
 			err = read_id(st, &thread.tid);
 		} else if (flame_json_is(json, "name")) {
-			token = flame_json_next(json);
+			enum flame_json_token token = flame_json_next(json);
+
 			if (token == FLAME_JSON_STRING)
 				thread.name = flame_intern(rd->profile, json->text.s, json->text.len);
 			err = skip_rest(st, token);
@@ -775,8 +771,8 @@ static int read_meta(struct flame_reader *rd)
 }
 
 /*
- * The profile, and what may be around it or in it: {"profile":{…}} of Developer Tools, "processes":[{…}]. Their brackets are walked
- * over; only the members that matter are read.
+ * The profile, and what may be around it or in it: {"profile":{…}} of Developer Tools, "processes":[{…}]. Their
+ * brackets are walked over; only the members that matter are read.
  */
 static int read_document(struct flame_reader *rd)
 {

@@ -7,8 +7,8 @@
  *     #1  0x00007fb4ca82228d in lib_recurse (depth=2) at libwork.c:27
  *     #2  0x00007fb4ca7488ec in clone3 () from /lib/libc.so.6
  *
- * Each stack is a sample. A frame whose caller has no address is inlined into it. Seen: gdb 7 to 13. Not read: the values
- * of arguments, lines that gdb wraps, and all else that it prints.
+ * Each stack is a sample. A frame whose caller has no address is inlined into it. Seen: gdb 7 to 13. Not read:
+ * the values of arguments, lines that gdb wraps, and all else that it prints.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -65,16 +65,17 @@ static void start_thread(struct flame_reader *rd, struct flame_span line)
 }
 
 /*
- * Return: where the arguments' " (" is: the first that stands in no brackets, as in "std::function<void (int)>::operator() (this=…".
- * @s.len where there is none.
+ * Return: where the arguments' " (" is: the first that stands in no brackets, as in "std::function<void
+ * (int)>::operator() (this=…". @s.len where there is none.
  */
 static size_t find_arguments(struct flame_span s)
 {
 	size_t angle = 0, round = 0;
 
 	for (size_t i = 0; i < s.len; i++) {
-		bool is_operator = i >= 8 && (span_ends(span_to(s, i), "operator") || span_ends(span_to(s, i), "operator<") ||
-					      span_ends(span_to(s, i), "operator-"));
+		struct flame_span before = span_to(s, i);
+		bool is_operator = span_ends(before, "operator") || span_ends(before, "operator<") ||
+				   span_ends(before, "operator-");
 
 		if (s.s[i] == '(' && !angle && !round && i && s.s[i - 1] == ' ' && i > 1)
 			return i - 1;
@@ -200,14 +201,12 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7), .unit = flame_intern(rd->profile, "count", 5),
-		.kind = FLAME_VALUE_WALL,
-	};
 	struct flame_span line;
 	int err = 0;
 
-	st->sample = (struct flame_sample){ .type = flame_type_row(rd->profile, &type), .value = 1, .nr_samples = 1 };
+	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
+	st->sample.value = 1;
+	st->sample.nr_samples = 1;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	return err ? err : end_stack(rd);

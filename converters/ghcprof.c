@@ -7,9 +7,10 @@
  *     MAIN         MAIN    <built-in>  337        0    0.0    0.0   100.0  100.0      0       728
  *      main        Main    a.hs:1:1-9  675        0   30.4    9.4   100.0   99.8      7   5617272
  *
- * Blanks tell the depth. The columns are told apart from the right, so that neither their widths nor names in other alphabets
- * matter. Events: time and alloc, which are the individual percentages in tenths; ticks and bytes of -P, which are
- * exact. Seen: GHC 7 (no SRC) to 9. Not read: the list of hot cost centres before the tree, and the JSON of -pj.
+ * Blanks tell the depth. The columns are told apart from the right, so that neither their widths nor names in
+ * other alphabets matter. Events: time and alloc, which are the individual percentages in tenths; ticks and
+ * bytes of -P, which are exact. Seen: GHC 7 (no SRC) to 9. Not read: the list of hot cost centres before the
+ * tree, and the JSON of -pj.
  */
 #define _GNU_SOURCE
 #include <string.h>

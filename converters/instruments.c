@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instruments - the call tree of Apple's Instruments as "Edit > Deep Copy" puts it on the clipboard; tabs between columns:
+ * instruments - the call tree of Apple's Instruments as "Edit > Deep Copy" puts it on the clipboard; tabs
+ * between columns:
  *
  *     Weight	Self Weight		Symbol Name
  *     4.27 s  100.0%	0 s	 	start
@@ -8,9 +9,9 @@
  *     713.00 ms  16.6%	713.00 ms	 	  alpha()
  *
  * Seen, by the names of their columns: "Running Time" and "Self (ms)" of Instruments 7 and 8, "Weight" and "Self
- * Weight" of 9 to 15, "Symbol Names" of 16, "Bytes Used" and "Count" of allocations. The columns may stand in any order. The
- * depth is the number of blanks before the name; rows of processes and threads are frames as all others. Not read:
- * percentages, and inverted call trees, which nothing tells from others.
+ * Weight" of 9 to 15, "Symbol Names" of 16, "Bytes Used" and "Count" of allocations. The columns may stand in
+ * any order. The depth is the number of blanks before the name; rows of processes and threads are frames as all
+ * others. Not read: percentages, and inverted call trees, which nothing tells from others.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -174,8 +175,8 @@ static bool parse_header(struct flame_span line, struct header *h)
 }
 
 /*
- * The digits at the start of @s without separators of thousands, and a point in place of the mark of fractions, which
- * is a comma in some languages. Return: how many bytes of @s; @number gets the text.
+ * The digits at the start of @s without separators of thousands, and a point in place of the mark of fractions,
+ * which is a comma in some languages. Return: how many bytes of @s; @number gets the text.
  */
 static size_t clean_number(struct flame_span s, char *number, size_t room, size_t *len)
 {

@@ -7,10 +7,10 @@
  *     	at Work$Sq.area(Work.java:12)
  *     	at Work.main(Work.java:64)
  *
- * Each thread of each dump is a sample. States are events of their own: runnable, blocked, waiting, timed_waiting, and
- * background for the JVM's own threads that always look busy; threads that wait in epoll, accept or read count as
- * waiting, whatever the JVM says. The root frame is the thread's name without a number at its end (--no-comm: none).
- * Seen: JDK 8 to 21. Not read: locks, native stacks, groups of virtual threads.
+ * Each thread of each dump is a sample. States are events of their own: runnable, blocked, waiting,
+ * timed_waiting, and background for the JVM's own threads that always look busy; threads that wait in epoll,
+ * accept or read count as waiting, whatever the JVM says. The root frame is the thread's name without a number
+ * at its end (--no-comm: none). Seen: JDK 8 to 21. Not read: locks, native stacks, groups of virtual threads.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -135,8 +135,8 @@ static void set_state(struct state *st, struct flame_span text)
 /* A runnable thread whose leaf waits for the network does not run. */
 static bool is_wait(struct flame_span name)
 {
-	return span_find(name, "epollWait") < name.len || span_ends(name, "EPoll.wait") || span_ends(name, "socketAccept") ||
-	       span_ends(name, "socketRead0") || (span_find(name, "Socket") < name.len && span_ends(name, "accept0"));
+	return span_find(name, "epollWait") < name.len || span_ends(name, "EPoll.wait") ||
+	       span_ends(name, "socketAccept") || span_ends(name, "socketRead0") || (span_find(name, "Socket") < name.len && span_ends(name, "accept0"));
 }
 
 /* "java.base@17.0.15/java.lang.Thread.run": the module, in some dumps, stands before the name. */

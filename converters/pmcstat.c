@@ -8,9 +8,10 @@
  *      100.0%  [7447]      zio_compress_data
  *       100.0%  [7447]       zio_write_compress
  *
- * Blanks tell the depth, a deeper line calls the one above it. pmcstat leaves out callers of few samples: what a function
- * has more than its printed callers has no known root. As other readers do, that is not part of the event; it is an event of
- * its own, NAME/rest. A module is printed where it differs from the one above. Seen: FreeBSD 13.
+ * Blanks tell the depth, a deeper line calls the one above it. pmcstat leaves out callers of few samples: what a
+ * function has more than its printed callers has no known root. As other readers do, that is not part of the
+ * event; it is an event of its own, NAME/rest. A module is printed where it differs from the one above. Seen:
+ * FreeBSD 13.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

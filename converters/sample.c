@@ -8,9 +8,9 @@
  *         +   6 -[MyView drawRect:]  (in My App) + 60  [0x1069e17ac]  MyView.m:12
  *         +   ! 4 ???  (in My App)  load address 0x1069de000 + 0x13dea66  [0x107dbca66]
  *
- * A count is of all samples in the function and what it calls; the column where it stands tells the depth. Seen: the
- * layout of macOS 10.5 and later ("Analysis of sampling …", "Sampling process …"). Not read: what follows the call
- * graph (totals of functions, top of stack, binary images), and spindump's reports.
+ * A count is of all samples in the function and what it calls; the column where it stands tells the depth. Seen:
+ * the layout of macOS 10.5 and later ("Analysis of sampling …", "Sampling process …"). Not read: what follows
+ * the call graph (totals of functions, top of stack, binary images), and spindump's reports.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -189,8 +189,10 @@ static int read_node(struct flame_reader *rd, const struct node *n)
 	flame_frame frame = make_frame(rd, n);
 
 	/* What waits stays a part of its caller's total, and is not added itself. */
-	if (rd->options->no_idle && is_wait(n->name))
-		value.self = 0, value.slack = n->count;
+	if (rd->options->no_idle && is_wait(n->name)) {
+		value.self = 0;
+		value.slack = n->count;
+	}
 	return frame ? flame_calltree_enter(&st->tree, n->column, frame, &value) : flame_profile_error(rd->profile);
 }
 
@@ -225,22 +227,18 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7),
-		.unit = flame_intern(rd->profile, "count", 5),
-		.kind = FLAME_VALUE_WALL,
-	};
 	struct flame_span line;
 	int err = 0;
 
 	st->tree.profile = rd->profile;
-	st->tree.type = flame_type_row(rd->profile, &type);
+	st->tree.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
 	st->tree.counts = true;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err && st->graph && st->tree.nr) {
 		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "the text ends inside the call graph; what came before is used");
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "the text ends inside the call graph; what came before is used");
 	}
 	if (!err)
 		err = flame_calltree_end(&st->tree);
@@ -268,7 +266,7 @@ static int probe(struct flame_span head)
 
 	while (span_line(&head, &line)) {
 		if (graph && span_trim(line).len)
-			return parse_node(line, &n) ? named ? FLAME_SCORE_MAGIC : FLAME_SCORE_RECORD : FLAME_SCORE_NOT;
+			return !parse_node(line, &n) ? FLAME_SCORE_NOT : named ? FLAME_SCORE_MAGIC : FLAME_SCORE_RECORD;
 		graph |= span_starts(line, "Call graph:");
 	}
 	return named ? FLAME_SCORE_SHAPE : FLAME_SCORE_NOT;

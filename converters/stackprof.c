@@ -2,13 +2,14 @@
 /*
  * stackprof - Ruby's stackprof with raw: true, as JSON (`stackprof --json DUMP`, JSON.generate(StackProf.results)):
  *
- *     {"version":1.2,"mode":"cpu","interval":1000,"samples":99,"frames":{"140":{"name":"Shape#area","file":"a.rb","line":2}},
+ *     {"version":1.2,"mode":"cpu","interval":1000,"samples":99,
+ *      "frames":{"140":{"name":"Shape#area","file":"a.rb","line":2}},
  *      "raw":[2,7,140,1,…],"raw_timestamp_deltas":[7375,…]}
  *
- * raw holds for each run of equal stacks its depth, the frames from the root, and how many samples. Events: samples (objects in
- * object mode), and time, which is the interval times the count, or in wall mode the time that the samples took.
- * Without raw, each frame's own samples become a stack of one frame. Seen: stackprof 0.2. Not read: Marshal dumps (.dump),
- * edges, lines.
+ * raw holds for each run of equal stacks its depth, the frames from the root, and how many samples. Events:
+ * samples (objects in object mode), and time, which is the interval times the count, or in wall mode the time
+ * that the samples took. Without raw, each frame's own samples become a stack of one frame. Seen: stackprof 0.2.
+ * Not read: Marshal dumps (.dump), edges, lines.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -268,15 +269,6 @@ static int read_member(struct flame_reader *rd)
 
 /* Values. */
 
-static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, enum flame_value_kind kind)
-{
-	struct flame_type_info info = {
-		.name = flame_intern(p, name, strlen(name)), .unit = flame_intern(p, unit, strlen(unit)), .kind = kind,
-	};
-
-	return flame_type_row(p, &info);
-}
-
 /* What the next @count samples took, in us; times at the end may be missing. */
 static int64_t take_deltas(const struct state *st, size_t *next, int64_t count)
 {
@@ -306,13 +298,14 @@ static int add_entries(struct flame_reader *rd)
 	bool by_delta = wall && st->nr_deltas;
 	enum flame_value_kind kind = !strcmp(st->mode, "object") ? FLAME_VALUE_ALLOCATION : wall ? FLAME_VALUE_WALL :
 				     timed ? FLAME_VALUE_ON_CPU : FLAME_VALUE_OTHER;
-	flame_type time = wall ? make_type(rd->profile, "time", "ns", kind) : 0;
-	flame_type samples = make_type(rd->profile, kind == FLAME_VALUE_ALLOCATION ? "objects" : "samples", "count", kind);
+	flame_type time = wall ? flame_namer_type(rd->profile, "time", "ns", kind) : 0;
+	const char *event = kind == FLAME_VALUE_ALLOCATION ? "objects" : "samples";
+	flame_type samples = flame_namer_type(rd->profile, event, "count", kind);
 	size_t next = 0;
 	int err = 0;
 
 	if (timed && !wall)
-		time = make_type(rd->profile, "time", "ns", kind);
+		time = flame_namer_type(rd->profile, "time", "ns", kind);
 	for (size_t i = 0; !err && i < st->nr_entries; i++) {
 		const struct entry *e = &st->entries[i];
 		struct flame_sample s = { .stack = e->stack, .type = samples, .value = e->count };
@@ -355,10 +348,12 @@ static void report(struct flame_reader *rd)
 	if (st->missed > 0)
 		flame_lost_add(rd->profile, (uint64_t)st->missed);
 	if (st->nr_unknown)
-		flame_note(rd, "numbers in raw that are not among frames: %llu; they are [unknown]", (unsigned long long)st->nr_unknown);
+		flame_note(rd, "numbers in raw that are not among frames: %llu; they are [unknown]",
+			   (unsigned long long)st->nr_unknown);
 	if (st->bad_raw || (st->nr_raw && !st->json.error)) {
 		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
 			       st->nr_entries);
 	}
 }

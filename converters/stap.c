@@ -6,7 +6,8 @@
  *      0xffffffff8101c6a3 : default_idle+0x53/0x1d0 [kernel]
  *             2404
  *
- * The leaf comes first, the number ends the record. Seen: SystemTap as its documentation and FlameGraph's script show it.
+ * The leaf comes first, the number ends the record. Seen: SystemTap as its documentation and FlameGraph's script
+ * show it.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -94,13 +95,10 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_type_info type = {
-		.name = flame_intern(rd->profile, "samples", 7), .unit = flame_intern(rd->profile, "count", 5),
-	};
 	struct flame_span line;
 	int err = 0;
 
-	st->type = flame_type_row(rd->profile, &type);
+	st->type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_OTHER);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err && st->stack.nr) {

@@ -8,9 +8,9 @@
  *      RtlUserThreadStart,0.0,ntdll.dll
  *       "std::rt::lang_start<A, B>",0.016612,demo.exe
  *
- * Blanks before the name tell the depth. Each column whose name ends in ":Self" is an event. Seconds are read as milliseconds,
- * rounded in each row, as other readers of the format do; the event "NAME (ns)" has them exact. Frames are module`function.
- * Commas, tabs and semicolons may separate. Not read: columns of totals.
+ * Blanks before the name tell the depth. Each column whose name ends in ":Self" is an event. Seconds are read as
+ * milliseconds, rounded in each row, as other readers of the format do; the event "NAME (ns)" has them exact.
+ * Frames are module`function. Commas, tabs and semicolons may separate. Not read: columns of totals.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -118,7 +118,9 @@ static int read_header(struct flame_reader *rd, struct flame_span line)
 		has_value |= st->columns[i].type != 0;
 	}
 	st->has_header = true;
-	return has_value ? 0 : flame_fail(rd, FLAME_EFORMAT, "no column ends in \":Self\": ask VTune for CPU Time:Self");
+	if (!has_value)
+		return flame_fail(rd, FLAME_EFORMAT, "no column ends in \":Self\": ask VTune for CPU Time:Self");
+	return 0;
 }
 
 /* Return: @n times 10^@digits, rounded half up; negative where it is no width. */
@@ -138,7 +140,9 @@ static int64_t scaled(struct flame_number n, uint32_t digits)
 static int add_value(struct flame_reader *rd, flame_type type, int64_t value)
 {
 	struct state *st = rd->state;
-	struct flame_sample s = { .stack = flame_calltree_stack(&st->tree), .type = type, .value = value, .nr_samples = 1 };
+	struct flame_sample s = {
+		.stack = flame_calltree_stack(&st->tree), .type = type, .value = value, .nr_samples = 1,
+	};
 
 	return value ? flame_sample_add(rd->profile, &s) : 0;
 }

@@ -11,9 +11,9 @@
  *         <source line="7"><path id="23">main.c</path></source></frame><frame ref="13"/></backtrace></row>
  *
  * An element is written once, with an id, and is then referred to, anywhere in the file. Seen: Xcode 14 and 15
- * (time-profile); tagged-backtrace of Xcode 16, cycle-weight of cpu-profile, and the bare addresses of time-sample and of
- * kperf are read as they are described. Any table with backtraces is read; its value is the weight, else a duration, else a
- * size, else a row counts 1. Not read: columns that are none of these.
+ * (time-profile); tagged-backtrace of Xcode 16, cycle-weight of cpu-profile, and the bare addresses of
+ * time-sample and of kperf are read as they are described. Any table with backtraces is read; its value is the
+ * weight, else a duration, else a size, else a row counts 1. Not read: columns that are none of these.
  *
  * Memory follows the number of ids and of distinct stacks, not the rows: the value of an id is 64 bits.
  */
@@ -380,11 +380,12 @@ static void add_addresses(struct state *st)
 
 	while (st->nr_frames < XCTRACE_FRAMES && span_word(&rest, &word)) {
 		int64_t value;
-		int len = span_is_int(word, &value) ? snprintf(name, sizeof(name), "0x%llx", (unsigned long long)value) : 0;
 
-		st->frame = (struct open_frame){
-			.name = flame_intern(st->rd->profile, len ? name : word.s, len ? (size_t)len : word.len),
-		};
+		if (span_is_int(word, &value)) {
+			word.len = (size_t)snprintf(name, sizeof(name), "0x%llx", (unsigned long long)value);
+			word.s = name;
+		}
+		st->frame = (struct open_frame){ .name = flame_intern(st->rd->profile, word.s, word.len) };
 		add_frame(st, make_frame(st));
 	}
 }
@@ -474,9 +475,9 @@ static flame_stack row_root(struct state *st, flame_task task)
 	if (o->root == FLAME_ROOT_PID || o->root == FLAME_ROOT_TID)
 		root = flame_task_root(st->rd->profile, &info);
 	if (o->threads && info.comm) {
-		flame_frame f = flame_namer_frame(&st->namer, st->rd, flame_string_get(st->rd->profile, info.comm), &frame);
+		struct flame_span name = flame_string_get(st->rd->profile, info.comm);
 
-		root = flame_stack_push(st->rd->profile, root, f);
+		root = flame_stack_push(st->rd->profile, root, flame_namer_frame(&st->namer, st->rd, name, &frame));
 	}
 	return root;
 }
@@ -718,8 +719,8 @@ static int report_damage(struct flame_reader *rd, const char *what)
 
 	if (!rows)
 		return flame_fail(rd, FLAME_EFORMAT, "xctrace's XML is broken at line %llu: %s", line, what);
-	flame_diag_add(rd->diag, FLAME_WARNING, "xctrace's XML is broken at line %llu: %s; the %llu rows before are used",
-		       line, what, rows);
+	flame_diag_add(rd->diag, FLAME_WARNING,
+		       "xctrace's XML is broken at line %llu: %s; the %llu rows before are used", line, what, rows);
 	rd->diag->damaged = true;
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * xdebug - function traces of PHP's Xdebug for machines (xdebug.mode=trace, xdebug.trace_format=1), tabs between columns:
+ * xdebug - function traces of PHP's Xdebug for machines (xdebug.mode=trace, xdebug.trace_format=1), tabs between
+ * columns:
  *
  *     Version: 3.1.0
  *     File format: 4
@@ -12,9 +13,10 @@
  *     			0.001100	384000
  *     TRACE END   [2023-01-01 12:00:00.001100]
  *
- * level, number, 0 enters or 1 leaves, seconds, memory, name, user's or PHP's own, file that is included, file and line of the
- * call. Events: time (ns between one line and the next, on the stack that was there), calls. Seen: format 4 as it is
- * documented. Not read: memory, return values (R), assignments (A), the layouts for people and browsers.
+ * level, number, 0 enters or 1 leaves, seconds, memory, name, user's or PHP's own, file that is included, file
+ * and line of the call. Events: time (ns between one line and the next, on the stack that was there), calls.
+ * Seen: format 4 as it is documented. Not read: memory, return values (R), assignments (A), the layouts for
+ * people and browsers.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -162,23 +164,14 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	return 0;
 }
 
-static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, enum flame_value_kind kind)
-{
-	struct flame_type_info info = {
-		.name = flame_intern(p, name, strlen(name)), .unit = flame_intern(p, unit, strlen(unit)), .kind = kind,
-	};
-
-	return flame_type_row(p, &info);
-}
-
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct flame_span line;
 	int err = 0;
 
-	st->by_time = make_type(rd->profile, "time", "ns", FLAME_VALUE_WALL);
-	st->by_calls = make_type(rd->profile, "calls", "count", FLAME_VALUE_OTHER);
+	st->by_time = flame_namer_type(rd->profile, "time", "ns", FLAME_VALUE_WALL);
+	st->by_calls = flame_namer_type(rd->profile, "calls", "count", FLAME_VALUE_OTHER);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err && st->started) {

@@ -2,8 +2,8 @@
 #ifndef FLAME_CALLSTACK_H
 #define FLAME_CALLSTACK_H
 /*
- * callstack.h - a stack that a text prints leaf first, line by line, as debuggers do: frames are collected, and become
- * a sample when the text says that the stack is complete.
+ * callstack.h - a stack that a text prints leaf first, line by line, as debuggers do: frames are collected, and
+ * become a sample when the text says that the stack is complete.
  */
 #include "flame.h"
 

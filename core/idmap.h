@@ -2,8 +2,8 @@
 #ifndef FLAME_IDMAP_H
 #define FLAME_IDMAP_H
 /*
- * idmap.h - a map from the numbers that a file gives its things to numbers of ours. It forgets nothing and grows with
- * what is put in, whatever the ids are. Zero initialised it is empty.
+ * idmap.h - a map from the numbers that a file gives its things to numbers of ours. It forgets nothing and grows
+ * with what is put in, whatever the ids are. Zero initialised it is empty.
  */
 #include <stdbool.h>
 #include <stdint.h>
