@@ -28,6 +28,10 @@ ifeq ($(call have,libzstd),yes)
 CPPFLAGS += -DHAVE_ZSTD $(shell $(PKG_CONFIG) --cflags libzstd)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libzstd)
 endif
+ifeq ($(call have,expat),yes)
+CPPFLAGS += -DHAVE_EXPAT $(shell $(PKG_CONFIG) --cflags expat)
+LDLIBS += $(shell $(PKG_CONFIG) --libs expat)
+endif
 ifneq ($(wildcard /usr/include/libiberty/demangle.h),)
 CPPFLAGS += -DHAVE_LIBIBERTY
 LDLIBS += -liberty

@@ -44,9 +44,9 @@ struct flame_calltree {
 };
 
 /*
- * The next node in the order of the lines: a child of the nearest node before it that has a smaller @depth. @value may
- * be NULL: then nothing is added for it, and flame_calltree_stack() serves the caller.
- * Return: 0, FLAME_EOVERFLOW also for trees deeper than FLAME_CALLTREE_DEPTH, FLAME_ENOMEM.
+ * The next node in the order of the lines: a child of the nearest node before it that has a smaller @depth.
+ * @value may be NULL: then nothing is added for it, and flame_calltree_stack() serves the caller. Return: 0,
+ * FLAME_EOVERFLOW also for trees deeper than FLAME_CALLTREE_DEPTH, FLAME_ENOMEM.
  */
 int flame_calltree_enter(struct flame_calltree *tree, uint64_t depth, flame_frame frame,
 			 const struct flame_calltree_value *value);

@@ -2,8 +2,8 @@
 #ifndef FLAME_IDMAP_H
 #define FLAME_IDMAP_H
 /*
- * A map from 64-bit ids, as files give them, to 32-bit rows. Zero-initialised; released by
- * idmap_release(). Any id may be a key, 0 too; rows are up to UINT32_MAX - 1.
+ * A map from 64-bit ids, as files give them, to rows or other numbers. Zero-initialised; released by
+ * idmap_release(). Any id may be a key, 0 too; values are up to UINT64_MAX - 1, rows up to UINT32_MAX - 1.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 struct idmap_slot {
 	uint64_t id;
-	uint32_t value;		/* row + 1; 0: free */
+	uint64_t value;		/* and 1; 0: free */
 };
 
 struct idmap {
@@ -37,17 +37,25 @@ static inline struct idmap_slot *idmap_slot(const struct idmap *map, uint64_t id
 	return &map->slots[i];
 }
 
-/* Return: true with the row of @id. */
+/* Return: true with the value of @id. */
+static inline bool idmap_value(const struct idmap *map, uint64_t id, uint64_t *value)
+{
+	const struct idmap_slot *slot = map->slots ? idmap_slot(map, id) : NULL;
+
+	if (!slot || !slot->value)
+		return false;
+	*value = slot->value - 1;
+	return true;
+}
+
+/* The same for rows. */
 static inline bool idmap_get(const struct idmap *map, uint64_t id, uint32_t *row)
 {
-	const struct idmap_slot *slot;
+	uint64_t value;
 
-	if (!map->slots)
+	if (!idmap_value(map, id, &value))
 		return false;
-	slot = idmap_slot(map, id);
-	if (!slot->value)
-		return false;
-	*row = slot->value - 1;
+	*row = (uint32_t)value;
 	return true;
 }
 
@@ -80,10 +88,23 @@ static inline uint32_t idmap_add(struct idmap *map, uint64_t id, uint32_t row)
 		return UINT32_MAX;
 	slot = idmap_slot(map, id);
 	if (!slot->value) {
-		*slot = (struct idmap_slot){ id, row + 1 };
+		*slot = (struct idmap_slot){ id, (uint64_t)row + 1 };
 		map->nr++;
 	}
-	return slot->value - 1;
+	return (uint32_t)(slot->value - 1);
+}
+
+/* Set the value of @id, whatever it was. Return: false without memory. */
+static inline bool idmap_set(struct idmap *map, uint64_t id, uint64_t value)
+{
+	struct idmap_slot *slot;
+
+	if ((!map->slots || map->nr > map->mask / 2) && !idmap_grow(map))
+		return false;
+	slot = idmap_slot(map, id);
+	map->nr += !slot->value;
+	*slot = (struct idmap_slot){ id, value + 1 };
+	return true;
 }
 
 /* Forget all, but keep the memory. */

@@ -26,6 +26,7 @@ static const struct look looks[] = {
 	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
 	{ START("\x89PNG"), NULL, "a PNG picture; give the profile that it was made from" },
 	{ START("\xfd" "7zXZ"), NULL, "an xz file; unpack it first: xzcat FILE | fgconv" },
+	{ START("\x04\x08"), NULL, "a Ruby Marshal dump, as stackprof writes; let stackprof make JSON of it: stackprof --json FILE" },
 	{ START("PK\3\4"), NULL, "a zip archive; unpack it first" },
 	{ NULL, 0, "# Overhead", "the text of perf report, which has no single stacks; give that of perf script" },
 	{ NULL, 0, " PERF_RECORD_SAMPLE(", "the dump of perf script -D; give the text of perf script without -D" },

@@ -59,6 +59,17 @@ flame_frame flame_namer_frame(struct flame_namer *n, struct flame_reader *rd, st
 	return flame_frame_row(rd->profile, info);
 }
 
+flame_type flame_namer_type(struct flame_profile *p, const char *name, const char *unit, enum flame_value_kind kind)
+{
+	struct flame_type_info info = {
+		.name = flame_intern(p, name, strlen(name)),
+		.unit = flame_intern(p, unit, strlen(unit)),
+		.kind = kind,
+	};
+
+	return flame_type_row(p, &info);
+}
+
 void flame_namer_release(struct flame_namer *n)
 {
 	free(n->buf);

@@ -114,9 +114,9 @@ static inline bool span_line(struct flame_span *text, struct flame_span *line)
 }
 
 /*
- * The next cell of a line of comma-separated values is taken off @rest. Quotes around it go; two quotes in it are one, for which
- * @buf has room for @rest. Blanks before the quote stay, as they may tell a depth.
- * Return: false where no cell is left.
+ * The next cell of a line of comma-separated values is taken off @rest. Quotes around it go; two quotes in it
+ * are one, for which @buf has room for @rest. Blanks before the quote stay, as they may tell a depth. Return:
+ * false where no cell is left.
  */
 static inline bool span_cell(struct flame_span *rest, char separator, char *buf, struct flame_span *cell)
 {

@@ -402,7 +402,8 @@ static struct flame_span drop_rust_hash(struct flame_span s, size_t hash, char *
 	return (struct flame_span){ buf, s.len - RUST_HASH_LEN };
 }
 
-static struct flame_span repair_rust(struct flame_span s, char *buf)
+/* @inner: the '_' goes in each part of the path; else only at the start. */
+static struct flame_span repair_rust(struct flame_span s, bool inner, char *buf)
 {
 	size_t nr = 0, colons = 2;	/* 2: a part of the path starts here */
 	size_t i = 0, used, len;
@@ -410,7 +411,7 @@ static struct flame_span repair_rust(struct flame_span s, char *buf)
 
 	while (i < s.len) {
 		/* The '_' is put there since a part cannot start with '$'. */
-		if (colons == 2 && has_at(s, i, "_$"))
+		if (colons == 2 && (inner || !i) && has_at(s, i, "_$"))
 			i++;
 		used = read_rust_escape(s, i, out, &len);
 		colons = s.s[i] == ':' ? colons % 2 + 1 : 0;
@@ -437,7 +438,16 @@ static struct flame_span tidy_rust(struct flame_span name, unsigned int seen, ch
 	if (hash == name.len && !escaped)
 		return seen & BYTE_PAREN ? drop_args(name, buf) : name;
 	/* Of an escaped ';' the bytes are only known now. */
-	return flame_tidy_raw(repair_rust(drop_rust_hash(name, hash, buf), buf), buf);
+	return flame_tidy_raw(repair_rust(drop_rust_hash(name, hash, buf), true, buf), buf);
+}
+
+struct flame_span flame_tidy_half_rust(struct flame_span name, char *buf)
+{
+	size_t hash = find_rust_hash(name);
+
+	if (hash < name.len)
+		name = repair_rust(drop_rust_hash(name, hash, buf), false, buf);
+	return flame_tidy_raw(name, buf);
 }
 
 /* JVM names. Symbols of perf maps are often cut short, so that is told apart from being wrong. */

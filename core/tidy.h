@@ -60,6 +60,18 @@ struct flame_span flame_tidy_name(struct flame_span name, enum flame_tidy_langua
 struct flame_span flame_tidy_raw(struct flame_span name, char *buf);
 
 /**
+ * flame_tidy_half_rust() - Legacy Rust symbols that a C++ demangler took apart lose hash and escapes.
+ * @name:	symbol without its offset
+ * @buf:	as for flame_tidy_name()
+ *
+ * For tools of macOS and DTrace, which demangle as far as C++ goes. Unlike FLAME_TIDY_RUST this keeps the '_' of
+ * "a::_$u7b$$u7b$closure$u7d$$u7d$" ("a::_{{closure}}"), as other readers of these tools' output do, and arguments.
+ *
+ * Return: as flame_tidy_raw().
+ */
+struct flame_span flame_tidy_half_rust(struct flame_span name, char *buf);
+
+/**
  * flame_tidy_next_inlined() - Take the next method from a chain of inlined JVM methods.
  * @rest:	symbol of a perf map, such as "LA;::outer->LB;::mid->LC;::leaf"; advanced
  * @name:	set to the outermost method that is left, not tidied yet
