@@ -113,7 +113,8 @@ int pprof_text_probe(struct flame_span head);
 /* Add the stack of @nr addresses from @first on (their values in the order of l->types). */
 bool pprof_legacy_add(struct pprof_legacy *l, size_t first, const int64_t *values);
 /* Add a sample of each type that has a value. */
-int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack, const int64_t *values);
+int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack,
+			const int64_t *values);
 bool pprof_legacy_address(struct pprof_legacy *l, uint64_t address);
 /* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. */
 int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l);

@@ -197,7 +197,10 @@ static uint32_t cut_scale(struct flame_span *unit)
 	return scale;
 }
 
-/* Types are told apart by name: a second one of the same name is called NAME/UNIT, a third NAME#3. Return: -1 without memory. */
+/*
+ * Types are told apart by name: a second one of the same name is called NAME/UNIT, a third NAME#3.
+ * Return: -1 without memory.
+ */
 static int unique_name(const struct flame_profile *p, struct flame_span *name, struct flame_span unit, char **text)
 {
 	struct flame_span first = *name;

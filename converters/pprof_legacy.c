@@ -158,7 +158,9 @@ static int compare_maps(const void *a, const void *b)
 {
 	const struct pprof_map *x = a, *y = b;
 
-	return x->start != y->start ? (x->start > y->start) - (x->start < y->start) : (x->limit > y->limit) - (x->limit < y->limit);
+	if (x->start != y->start)
+		return x->start > y->start ? 1 : -1;
+	return (x->limit > y->limit) - (x->limit < y->limit);
 }
 
 static int compare_symbols(const void *a, const void *b)
@@ -198,7 +200,8 @@ static struct flame_span find_symbol(const struct pprof_legacy *l, uint64_t addr
 /* Into the profile. */
 
 /* Types come in pairs of what is measured and how often, but for a single one, which is a count. */
-int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack, const int64_t *values)
+int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack,
+			const int64_t *values)
 {
 	int err = 0;
 
@@ -216,7 +219,8 @@ int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, f
 	return err;
 }
 
-static int push_place(struct flame_reader *rd, struct pprof_legacy *l, const struct pprof_place *place, flame_stack *stack)
+static int push_place(struct flame_reader *rd, struct pprof_legacy *l, const struct pprof_place *place,
+		      flame_stack *stack)
 {
 	flame_frame frame = pprof_frame(rd, &l->scratch, place);
 
@@ -344,7 +348,8 @@ static int cut_off(struct flame_reader *rd, const struct pprof_legacy *l)
  * Addresses of callers are where they return to; the one before is in the call. @exact: they are
  * that already. Return: 1 behind the last stack.
  */
-static int read_stack(struct flame_reader *rd, struct pprof_legacy *l, const struct words *w, uint64_t period, bool exact)
+static int read_stack(struct flame_reader *rd, struct pprof_legacy *l, const struct words *w, uint64_t period,
+		      bool exact)
 {
 	struct flame_span view = flame_peek(rd->input, 2 * w->size);
 	int64_t values[4] = { 0 };
@@ -467,7 +472,8 @@ static int read_symbols(struct flame_reader *rd, struct pprof_legacy *l)
 		if (pprof_starts(line, "--- ") && !pprof_starts(line, "--- symbol"))
 			break;
 	}
-	return flame_fail(rd, FLAME_EFORMAT, "behind the symbols there is no CPU profile (--- profile); other sections cannot be read");
+	return flame_fail(rd, FLAME_EFORMAT,
+			  "behind the symbols there is no CPU profile (--- profile); other sections cannot be read");
 }
 
 int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)

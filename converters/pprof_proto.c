@@ -391,8 +391,8 @@ static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
 		const char *done = view.s;
 
 		if (view.len < want && view.len)
-			return want > FLAME_VIEW_MAX ? malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)") :
-						       cut_off(rd);
+			return rd->input->eof ? cut_off(rd) :
+						malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)");
 		if (!view.len)
 			return rd->input->error ? cut_off(rd) : 0;
 		while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
@@ -402,6 +402,8 @@ static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
 		}
 		if (!err && result == FLAME_PB_BAD)
 			err = malformed(rd, "there is no field of a message");
+		/* Groups before a field that is not all here yet. */
+		flame_take(rd->input, err ? 0 : (size_t)(pb.at - done));
 		want = result == FLAME_PB_SHORT ? pb.want : 1;
 	}
 	return err;
@@ -428,7 +430,7 @@ static int index_table(struct flame_reader *rd, struct pprof_index *x, const cha
 	int err = index_ids(x, &bad);
 
 	if (err == FLAME_EFORMAT)
-		return flame_fail(rd, err, bad ? "malformed profile: %s id %llu is there twice; are these several profiles one after the other?" :
+		return flame_fail(rd, err, bad ? "malformed profile: %s id %llu is there twice; are these several profiles?" :
 				  "malformed profile: a %s has the reserved id %llu", what, (unsigned long long)bad);
 	return err;
 }
@@ -550,7 +552,8 @@ static int put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t 
  * Nearly all locations are one frame, found by the id. Return: where the first one is that is not, or
  * a number that is broken.
  */
-static const char *put_single_frames(const struct pprof_proto *p, struct pprof_sample *s, const char *at, const char *end)
+static const char *put_single_frames(const struct pprof_proto *p, struct pprof_sample *s, const char *at,
+				     const char *end)
 {
 	const flame_frame *single = p->single;
 	uint64_t nr_single = p->location_index.nr_rows;
@@ -963,7 +966,8 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	if (err)
 		return err;
 	if (p->twice)
-		return flame_fail(rd, FLAME_EFORMAT, "several profiles one after the other; give them one by one, or merge them: go tool pprof -proto FILE…");
+		return flame_fail(rd, FLAME_EFORMAT,
+				  "several profiles one after the other; give them one by one, or merge them: go tool pprof -proto FILE…");
 	if (!p->nr_sample_bytes && rd->diag->damaged)
 		return nothing_kept(rd);
 	if (!p->nr_sample_bytes)

@@ -526,10 +526,12 @@ static int read_goroutine(struct text *t, struct flame_span state)
 
 	if (err)
 		return err;
+	if (comma)
+		state.len = (size_t)(comma - state.s);
 	open_stack(t);
 	t->nr_call = 0;
 	t->values[0] = 1;
-	t->ignored = o->state && !pprof_equals((struct flame_span){ state.s, comma ? (size_t)(comma - state.s) : state.len }, o->state);
+	t->ignored = o->state && !pprof_equals(state, o->state);
 	return 0;
 }
 
