@@ -99,21 +99,21 @@ static void searching(void **state)
 
 static void map(void **state)
 {
-	struct flame_idmap m = { 0 };
+	struct idmap m = { 0 };
 	uint64_t value;
 
 	(void)state;
-	assert_false(flame_idmap_get(&m, 0, &value));
+	assert_false(idmap_value(&m, 0, &value));
 	for (uint64_t i = 0; i < 5000; i++)
-		assert_true(flame_idmap_put(&m, i << 40, i));
-	assert_true(flame_idmap_put(&m, 7ull << 40, 99));
+		assert_true(idmap_set(&m, i << 40, i));
+	assert_true(idmap_set(&m, 7ull << 40, 99));
 	assert_int_equal(m.nr, 5000);
 	for (uint64_t i = 0; i < 5000; i++) {
-		assert_true(flame_idmap_get(&m, i << 40, &value));
+		assert_true(idmap_value(&m, i << 40, &value));
 		assert_int_equal(value, i == 7 ? 99 : i);
 	}
-	assert_false(flame_idmap_get(&m, 1, &value));
-	flame_idmap_release(&m);
+	assert_false(idmap_value(&m, 1, &value));
+	idmap_release(&m);
 }
 
 int main(void)
