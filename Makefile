@@ -28,6 +28,10 @@ ifeq ($(call have,libzstd),yes)
 CPPFLAGS += -DHAVE_ZSTD $(shell $(PKG_CONFIG) --cflags libzstd)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libzstd)
 endif
+ifeq ($(call have,libtraceevent),yes)
+CPPFLAGS += -DHAVE_LIBTRACEEVENT $(shell $(PKG_CONFIG) --cflags libtraceevent)
+LDLIBS += $(shell $(PKG_CONFIG) --libs libtraceevent)
+endif
 ifneq ($(wildcard /usr/include/libiberty/demangle.h),)
 CPPFLAGS += -DHAVE_LIBIBERTY
 LDLIBS += -liberty

@@ -44,6 +44,7 @@ struct flame_read_options {
 	bool raw_names;
 	bool demangle;
 	bool count;
+	bool offcpu;			/* time that threads were blocked instead of samples */
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
 	double time_from, time_to;	/* seconds since the first sample; time_to 0: to the end */
@@ -120,6 +121,7 @@ struct flame_converter {
 	const char *summary;
 	size_t state_size;
 	bool counted;		/* values are counts of samples already: --count changes nothing */
+	const char *directory_file;	/* a directory with such a file is read through it; NULL: no directories */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
 	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */
 	int (*probe)(struct flame_span head);

@@ -70,7 +70,7 @@ static bool is_kernel(struct flame_span module, bool unknown)
 		if (starts(module, user[i]))
 			return false;
 	}
-	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_prog_") || ends(base, ".ko") ||
+	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_") || ends(base, ".ko") ||
 	       ends(base, ".ko.gz") || ends(base, ".ko.xz") || ends(base, ".ko.zst");
 }
 

@@ -232,6 +232,7 @@ static const struct option options[] = {
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, ALL, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
+	{ "offcpu", 0, FLAG, ALL, NULL, "time that threads were blocked, from sched:sched_switch in perf.data", FIELD(read.offcpu), NULL },
 	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
 	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
 	{ "pid", 0, CUSTOM, ALL, NULL, "root frame comm-pid", 0, set_pid },
