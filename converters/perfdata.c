@@ -190,11 +190,23 @@ static bool read_build_ids(struct perfdata *pd, struct flame_span section)
 	return true;
 }
 
-/* Return: false where it is damaged. */
-static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame_span section)
+static bool read_string(char *to, size_t room, struct flame_span section)
 {
 	size_t len;
 
+	if (section.len < 4)
+		return false;
+	len = strnlen(section.s + 4, section.len - 4);
+	if (len >= room)
+		len = room - 1;
+	memcpy(to, section.s + 4, len);
+	to[len] = '\0';
+	return true;
+}
+
+/* Return: false where it is damaged. */
+static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame_span section)
+{
 	switch (feature) {
 	case PERFDATA_TRACING_DATA:
 		if (!pd->tracepoints)
@@ -203,11 +215,11 @@ static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame
 	case PERFDATA_BUILD_ID:
 		return read_build_ids(pd, section);
 	case PERFDATA_ARCH:
-		if (section.len < 4)
-			return false;
-		len = strnlen(section.s + 4, section.len - 4);
-		snprintf(pd->arch, sizeof(pd->arch), "%.*s", (int)(len < 31 ? len : 31), section.s + 4);
-		return true;
+		return read_string(pd->arch, sizeof(pd->arch), section);
+	case PERFDATA_HOSTNAME:
+		return read_string(pd->host, sizeof(pd->host), section);
+	case PERFDATA_OSRELEASE:
+		return read_string(pd->release, sizeof(pd->release), section);
 	case PERFDATA_EVENT_DESC:
 		return perfdata_attr_names(pd, section);
 	default:
@@ -451,7 +463,8 @@ static int read_attrs(struct perfdata *pd, const struct file *f)
 
 static void read_feature_section(struct perfdata *pd, const struct file *f, unsigned int feature, const struct section *s)
 {
-	static const unsigned int wanted[] = { PERFDATA_TRACING_DATA, PERFDATA_BUILD_ID, PERFDATA_ARCH, PERFDATA_EVENT_DESC };
+	static const unsigned int wanted[] = { PERFDATA_TRACING_DATA, PERFDATA_BUILD_ID, PERFDATA_ARCH, PERFDATA_EVENT_DESC,
+					       PERFDATA_HOSTNAME, PERFDATA_OSRELEASE };
 	char *text;
 	bool ok;
 
@@ -661,6 +674,8 @@ static void tell(struct perfdata *pd)
 			       PERFDATA_MODULES_MAX);
 	if (rd->options->offcpu)
 		perfdata_switch_notes(pd);
+	perfdata_unwind_notes(pd);
+	perfdata_stack_notes(pd);
 }
 
 static int read_recording(struct flame_reader *rd)

@@ -10,6 +10,7 @@
  *     perfdata_sample.c  the fields of a sample
  *     perfdata_task.c    processes, threads and what they have mapped
  *     perfdata_stack.c   callchains to stacks
+ *     perfdata_unwind.c  callchains from copies of stacks
  *     perfdata_switch.c  off-CPU time
  */
 #include <byteswap.h>
@@ -18,8 +19,10 @@
 #include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/native.h"
+#include "../core/symbol.h"
 #include "../core/table.h"
 #include "../core/tracepoint.h"
+#include "../core/unwind.h"
 #include "../core/zstd.h"
 
 /* Limits, reported with their names where they are met. */
@@ -45,7 +48,7 @@ enum perfdata_record_type {
 
 /* Sections of the header, by their bits. */
 enum perfdata_feature {
-	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_OSRELEASE = 4, PERFDATA_ARCH = 6,
+	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4, PERFDATA_ARCH = 6,
 	PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
 };
 
@@ -187,13 +190,15 @@ struct perfdata_sample {
 /* Code of a file, of the kernel or of a JIT compiler. */
 struct perfdata_module {
 	char *name;		/* owned: as perf prints it */
-	bool identity;		/* its addresses are the process's */
+	enum flame_module_kind kind;
 	bool is_symbol;		/* it is one function, and its name the symbol */
+	uint64_t reference;	/* KERNEL: address of the symbol that the recording names; 0: none */
+	char *reference_name;	/* owned, as name */
 	uint32_t hash;
 	unsigned char build_id[20];
 	uint8_t build_id_len;
 	int32_t pid;		/* 0: the same in all processes */
-	uint32_t symbols;	/* row in the symbols */
+	flame_module symbols;	/* row in the symbols; 0: not looked up yet */
 };
 
 struct perfdata_map {
@@ -206,6 +211,7 @@ struct perfdata_map {
 struct perfdata_maps {
 	uint32_t refs;
 	uint32_t version;	/* no two states of any have the same */
+	uint32_t files;		/* the same of the files among them, which are what unwinding needs */
 	struct perfdata_map *maps;	/* by start; never overlap */
 	size_t nr, room;
 };
@@ -214,6 +220,8 @@ struct perfdata_process {
 	int32_t pid;
 	bool exited;
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
+	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
+	uint32_t unwind_files;		/* what of maps it knows */
 };
 
 struct perfdata_thread {
@@ -242,6 +250,8 @@ struct perfdata_tasks {
 	size_t nr_modules, room_modules;
 	struct index module_index;
 	struct perfdata_maps kernel;
+	uint32_t *unwinding;	/* a ring of processes with an unwinder */
+	size_t nr_unwinding;
 	uint32_t versions;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
@@ -274,7 +284,8 @@ struct perfdata {
 	struct perfdata_build_id *build_ids;
 	size_t nr_build_ids, room_build_ids;
 	struct flame_cache build_id_names;	/* value: a build-id's index */
-	char arch[32];
+	char arch[32], host[64], release[64];	/* "": not told */
+	struct flame_symbols *symbols;		/* made at the first address */
 	struct flame_tracepoints *tracepoints;
 	struct perfdata_tasks tasks;
 	struct perfdata_stream *streams;
@@ -287,12 +298,13 @@ struct perfdata {
 	struct flame_namer namer;
 	struct flame_cache chains;	/* root, maps, kernel and addresses: a stack */
 	uint32_t *location_frames;	/* by location's row: a frame, or an index in many */
-	size_t room_location_frames;
-	struct flame_cache addresses;	/* where there are no locations */
+	size_t nr_location_frames, room_location_frames;
 	flame_frame *many;
 	size_t nr_many, room_many;
 	uint64_t *key;			/* of a chain */
 	size_t room_key;
+	char *symbol;			/* with its offset */
+	size_t room_symbol;
 	flame_frame *frames;		/* of the sample at hand, leaf first */
 	size_t nr_frames, room_frames;
 	flame_frame *path;
@@ -308,7 +320,7 @@ struct perfdata {
 	bool has_start;
 	uint64_t start;		/* time of the first sample */
 	uint64_t last_time;	/* of the last record that was used */
-	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound_cut, nr_aux, nr_unknown_user, nr_no_user_chain;
+	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_unknown_user, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */
 	uint64_t nr_switches, nr_ended;
 	uint32_t unknown_type;
@@ -392,6 +404,8 @@ int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r);
 uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 /* Return: what @pid has mapped; NULL: nothing. */
 const struct perfdata_maps *perfdata_maps_of(struct perfdata *pd, int32_t pid);
+/* Return: the process's row; 0: not known. */
+uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid);
 /* Return: the mapping that holds @address, or NULL. */
 const struct perfdata_map *perfdata_map_find(const struct perfdata_maps *maps, uint64_t address);
 /* The stack that samples of the thread begin with. */
@@ -403,6 +417,20 @@ int perfdata_stack_init(struct perfdata *pd);
 void perfdata_stack_release(struct perfdata *pd);
 /* Return: 0 with the sample's stack, or a failure. */
 int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack);
+
+/* Return: the module's row in the symbols. */
+flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module);
+void perfdata_stack_notes(struct perfdata *pd);
+
+/* ---- perfdata_unwind.c ---- */
+
+/*
+ * The user's part of a sample's callchain, from the copy of its stack. Return: how many addresses are in
+ * @ips, the innermost first; *@cut: callers are missing.
+ */
+size_t perfdata_unwind(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid,
+		       uint64_t ips[FLAME_UNWIND_FRAMES_MAX], bool *cut);
+void perfdata_unwind_notes(struct perfdata *pd);
 
 /* ---- perfdata_switch.c ---- */
 

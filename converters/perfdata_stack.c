@@ -7,11 +7,13 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
 
 #include "perfdata.h"
 
 #define CHAIN_CACHE_BYTES ((size_t)32 << 20)
-#define ADDRESS_CACHE_BYTES ((size_t)32 << 20)
 #define MANY_FRAMES 0x80000000u	/* a value that is an index in many: a count and that many frames */
 #define NO_CODE "[unknown]"
 
@@ -20,11 +22,12 @@
 #define MARKER_KERNEL ((uint64_t)-128)
 #define MARKER_USER ((uint64_t)-512)
 #define MARKER_USER_DEFERRED ((uint64_t)-640)
+#define MARKER_UNWOUND ((uint64_t)-4000)	/* ours: what follows was unwound from a copy of the stack */
+#define MARKER_CUT ((uint64_t)-4001)		/* ours: and callers of it are missing */
 
 int perfdata_stack_init(struct perfdata *pd)
 {
 	pd->chains.max_bytes = CHAIN_CACHE_BYTES;
-	pd->addresses.max_bytes = ADDRESS_CACHE_BYTES;
 	return 0;
 }
 
@@ -32,13 +35,14 @@ void perfdata_stack_release(struct perfdata *pd)
 {
 	flame_namer_release(&pd->namer);
 	flame_cache_release(&pd->chains);
-	flame_cache_release(&pd->addresses);
+	flame_symbols_free(pd->symbols);
 	free(pd->location_frames);
 	free(pd->many);
 	free(pd->key);
 	free(pd->frames);
 	free(pd->path);
 	free(pd->path_stacks);
+	free(pd->symbol);
 }
 
 static bool push_frame(struct perfdata *pd, flame_frame frame)
@@ -77,6 +81,113 @@ static uint32_t value_of(struct perfdata *pd, const flame_frame *frames, size_t 
 	return MANY_FRAMES | (uint32_t)at;
 }
 
+/* The recording is this machine's if its names are, and its kernel has run ever since. */
+static bool is_this_machine(const struct perfdata *pd)
+{
+	struct utsname name;
+	struct timespec up, now;
+	struct stat st;
+	uint64_t size;
+
+	if (uname(&name) || !pd->host[0] || strcmp(pd->host, name.nodename) || strcmp(pd->release, name.release))
+		return false;
+	if (!flame_input_can_slice(pd->rd->input, &size) || fstat(pd->rd->input->fd, &st) ||
+	    clock_gettime(CLOCK_BOOTTIME, &up) || clock_gettime(CLOCK_REALTIME, &now))
+		return true;
+	return st.st_mtime >= now.tv_sec - up.tv_sec;
+}
+
+static struct flame_symbols *symbols(struct perfdata *pd)
+{
+	const struct flame_read_options *o = pd->rd->options;
+	struct flame_symbol_options options = {
+		.symbol_dir = o->symbol_dir, .symfs = o->symfs, .kallsyms = o->kallsyms, .no_inline = o->no_inline,
+		.lines = o->srcline, .debuginfod = true,
+	};
+
+	if (!pd->symbols) {
+		options.this_machine = is_this_machine(pd);
+		pd->symbols = flame_symbols_new(&options);
+	}
+	return pd->symbols;
+}
+
+flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row)
+{
+	struct perfdata_module *m = &pd->tasks.modules[row];
+	struct flame_module_info info = {
+		.kind = m->kind, .path = m->name, .build_id = m->build_id, .build_id_len = m->build_id_len, .pid = m->pid,
+		.reference_address = m->reference, .reference = m->reference_name,
+	};
+
+	if (!m->symbols && symbols(pd))
+		m->symbols = flame_module_row(pd->symbols, &info);
+	return m->symbols;
+}
+
+static size_t symbol_frames(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
+			    uint32_t i, uint64_t offset)
+{
+	const struct flame_symbol_frame *f = &loc->frames[i];
+	struct flame_native code = { .symbol = { f->name, f->name_len }, .module = { m->name, strlen(m->name) },
+				     .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
+
+	if (pd->rd->options->offsets && !code.inlined) {
+		if (!array_reserve((void **)&pd->symbol, &pd->room_symbol, code.symbol.len + 24, 1))
+			return 0;
+		memcpy(pd->symbol, code.symbol.s, code.symbol.len);
+		code.symbol.len += (size_t)sprintf(pd->symbol + code.symbol.len, "+0x%llx", (unsigned long long)offset);
+		code.symbol.s = pd->symbol;
+	}
+	return flame_native_frames(&pd->namer, pd->rd, &code);
+}
+
+/* --srcline: where in its source the frame that was made last is. */
+static bool add_line(struct perfdata *pd, flame_frame *frame, const struct flame_symbol_frame *f)
+{
+	struct flame_frame_info info;
+	const char *base;
+	char *line;
+	int n;
+
+	if (!f->file || !f->line)
+		return true;
+	base = strrchr(f->file, '/');
+	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
+	if (n < 0)
+		return false;
+	info = *flame_frame_get(pd->rd->profile, *frame);
+	info.name = flame_name_at_line(&pd->namer, pd->rd, flame_string_get(pd->rd->profile, info.name),
+				       (struct flame_span){ line, (size_t)n });
+	free(line);
+	*frame = flame_frame_row(pd->rd->profile, &info);
+	return *frame != 0;
+}
+
+/* Return: the value of a location with symbols; 0 after a failure. */
+static uint32_t symbol_value(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
+			     bool is_caller)
+{
+	flame_frame *frames = NULL;
+	size_t nr = 0, room = 0;
+	uint32_t value = 0;
+
+	for (uint32_t i = 0; i < loc->nr_frames; i++) {
+		size_t made = symbol_frames(pd, m, loc, i, loc->offset + is_caller);
+
+		if (!made || !array_reserve((void **)&frames, &room, nr + made, sizeof(*frames)))
+			goto out;
+		memcpy(frames + nr, pd->namer.frames, made * sizeof(*frames));
+		nr += made;
+		if (pd->rd->options->srcline && !add_line(pd, &frames[nr - 1], &loc->frames[i]))
+			goto out;
+	}
+	value = value_of(pd, frames, nr);
+out:
+	free(frames);
+	return value;
+}
+
 /* Return: the value of an address without a symbol; 0 after a failure. */
 static uint32_t unknown_value(struct perfdata *pd, const char *module, uint64_t address)
 {
@@ -87,39 +198,39 @@ static uint32_t unknown_value(struct perfdata *pd, const char *module, uint64_t 
 	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
 }
 
-struct address_key {
-	uint64_t address;
-	uint32_t module;
-	uint32_t is_caller;
-};
-
-static uint32_t make_value(struct perfdata *pd, const struct address_key *key)
+/* A module that is one function. */
+static uint32_t function_value(struct perfdata *pd, const struct perfdata_module *m)
 {
-	const struct perfdata_module *m = &pd->tasks.modules[key->module];
-	struct flame_native code;
+	struct flame_native code = { .symbol = { m->name, strlen(m->name) }, .module = { m->name, strlen(m->name) },
+				     .address = { "", 0 } };
 
-	if (!m->is_symbol)
-		return unknown_value(pd, m->name ? m->name : NO_CODE, key->address);
-	code = (struct flame_native){ .symbol = { m->name, strlen(m->name) }, .module = { m->name, strlen(m->name) },
-				      .address = { "", 0 } };
 	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
 }
 
 /* Return: the value of @address in @module; 0 after a failure. */
 static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller)
 {
-	struct address_key key = { address, module, is_caller };
-	uint64_t hash = hash_mix(address ^ HASH_A, ((uint64_t)module << 1 | is_caller) ^ HASH_B);
-	uint32_t generation = pd->addresses.generation, value;
+	const struct perfdata_module *m = &pd->tasks.modules[module];
+	const struct flame_location *loc;
+	uint32_t *value;
 
-	if (flame_cache_get(&pd->addresses, (const char *)&key, sizeof(key), hash, &value))
-		return value;
-	value = make_value(pd, &key);
-	if (value)
-		flame_cache_put(&pd->addresses, (const char *)&key, sizeof(key), hash, value);
-	if (pd->addresses.generation != generation && !(value & MANY_FRAMES))
-		pd->nr_many = 0;
-	return value;
+	if (m->is_symbol)
+		return function_value(pd, m);
+	if (!module || !perfdata_module_symbols(pd, module))
+		return unknown_value(pd, m->name ? m->name : NO_CODE, address);
+	loc = flame_symbols_find(pd->symbols, m->symbols, address, is_caller);
+	while (loc->row >= pd->nr_location_frames) {
+		if (!array_reserve((void **)&pd->location_frames, &pd->room_location_frames, pd->nr_location_frames + 1,
+				   sizeof(*pd->location_frames)))
+			return 0;
+		pd->location_frames[pd->nr_location_frames++] = 0;
+	}
+	if (!loc->row)
+		return unknown_value(pd, m->name, address);
+	value = &pd->location_frames[loc->row];
+	if (!*value)
+		*value = loc->nr_frames ? symbol_value(pd, m, loc, is_caller) : unknown_value(pd, m->name, address);
+	return *value;
 }
 
 static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, enum perfdata_mode mode, uint64_t ip,
@@ -154,12 +265,29 @@ static size_t add_branches(struct perfdata *pd, const struct perfdata_sample *s,
 	return nr;
 }
 
+/* Append the user's part of what the copy of the stack holds. Return: its length. */
+static size_t add_unwound(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid, uint64_t *to)
+{
+	bool cut;
+	size_t nr = perfdata_unwind(pd, s, pid, to + 1, &cut);
+
+	to[0] = MARKER_UNWOUND;
+	if (!nr)
+		return 0;
+	/* As perf does: it shows the call, not where it returns to. */
+	for (size_t i = 2; i <= nr; i++)
+		to[i]--;
+	if (cut)
+		to[++nr] = MARKER_CUT;
+	return nr + 1;
+}
+
 /* Return: how many addresses and markers the sample's callchain has, in the key; SIZE_MAX without memory. */
-static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s)
+static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid)
 {
 	enum { CALL_STACK = 1 << 11 };
-	bool lbr = s->attr->branch_type & CALL_STACK && s->nr_branches;
-	uint64_t *key = chain_key(pd, s->nr_chain + s->nr_branches + 2);
+	bool lbr = s->attr->branch_type & CALL_STACK && s->nr_branches, has_user = false;
+	uint64_t *key = chain_key(pd, s->nr_chain + s->nr_branches + 2 + (s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0));
 	size_t nr = 0;
 
 	if (!key)
@@ -173,34 +301,54 @@ static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s)
 	}
 	for (uint64_t i = 0; i < s->nr_chain; i++) {
 		key[nr++] = perfdata_u64(pd, s->chain + 8 * i);
-		if (lbr && key[nr - 1] == MARKER_USER)
+		has_user |= key[nr - 1] == MARKER_USER;
+		if (lbr && has_user)
 			return nr + add_branches(pd, s, key + nr);
 	}
+	if (s->has_stack && !has_user)
+		nr += add_unwound(pd, s, pid, key + nr);
 	return nr;
+}
+
+/* What follows a marker. */
+static enum perfdata_mode mode_behind(uint64_t marker)
+{
+	if (marker == MARKER_KERNEL)
+		return PERFDATA_MODE_KERNEL;
+	return marker == MARKER_USER || marker == MARKER_UNWOUND ? PERFDATA_MODE_USER : PERFDATA_MODE_OTHER;
+}
+
+static bool push_cut(struct perfdata *pd)
+{
+	struct flame_frame_info info = { .kind = FLAME_MARKER };
+
+	info.name = flame_intern(pd->rd->profile, "[truncated]", 11);
+	return push_frame(pd, flame_frame_row(pd->rd->profile, &info));
 }
 
 static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, size_t nr)
 {
 	enum perfdata_mode mode = PERFDATA_MODE_USER;
-	bool is_caller = false;
+	bool is_caller = false, unwound = false, ok = true;
 
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; ok && i < nr; i++) {
 		uint64_t ip = pd->key[KEY_HEAD + i];
 
-		if (ip >= MARKER_MIN) {
-			mode = ip == MARKER_KERNEL ? PERFDATA_MODE_KERNEL : ip == MARKER_USER ? PERFDATA_MODE_USER :
-			       PERFDATA_MODE_OTHER;
+		/* What follows is no address but tells which user callchain belongs here. */
+		if (ip == MARKER_USER_DEFERRED)
+			break;
+		if (ip == MARKER_CUT) {
+			ok = push_cut(pd);
+		} else if (ip >= MARKER_MIN) {
+			mode = mode_behind(ip);
+			unwound = ip == MARKER_UNWOUND;
 			is_caller = false;
-			/* What stands for a user's part that is not there is no address. */
-			if (ip == MARKER_USER_DEFERRED)
-				break;
-			continue;
+		} else {
+			ok = push_address(pd, maps, mode, ip, is_caller);
+			is_caller = !unwound;
 		}
-		if (!push_address(pd, maps, mode, ip, is_caller))
-			return flame_profile_error(pd->rd->profile) ? flame_profile_error(pd->rd->profile) : FLAME_ENOMEM;
-		is_caller = true;
 	}
-	return 0;
+	return ok ? 0 : flame_profile_error(pd->rd->profile) ? flame_profile_error(pd->rd->profile) : FLAME_ENOMEM;
 }
 
 /* The stack of the frames at hand below @root. */
@@ -223,7 +371,7 @@ int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint
 {
 	flame_stack root = perfdata_thread_root(pd, thread);
 	const struct perfdata_maps *maps = perfdata_maps_of(pd, pd->tasks.threads[thread].pid);
-	size_t nr = read_chain(pd, s), len;
+	size_t nr = read_chain(pd, s, pd->tasks.threads[thread].pid), len;
 	uint64_t hash;
 	int err;
 
@@ -243,4 +391,10 @@ int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint
 	if (!err)
 		flame_cache_put(&pd->chains, (const char *)pd->key, len, hash, *stack);
 	return err;
+}
+
+void perfdata_stack_notes(struct perfdata *pd)
+{
+	if (pd->symbols)
+		flame_symbols_report(pd->symbols, pd->rd->diag);
 }

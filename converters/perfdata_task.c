@@ -71,6 +71,7 @@ static struct perfdata_maps *own_maps(struct perfdata_tasks *t, struct perfdata_
 			}
 			memcpy(copy->maps, maps->maps, maps->nr * sizeof(*copy->maps));
 			copy->nr = maps->nr;
+			copy->files = maps->files;
 		}
 		release_maps(maps);
 		p->maps = maps = copy;
@@ -141,7 +142,7 @@ static void remove_map(struct perfdata_maps *maps, uint64_t start, uint64_t end)
 
 /* Processes and threads. */
 
-static uint32_t find_process(const struct perfdata_tasks *t, int32_t pid)
+uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid)
 {
 	const struct index *x = &t->process_index;
 	uint32_t row;
@@ -156,7 +157,7 @@ static uint32_t find_process(const struct perfdata_tasks *t, int32_t pid)
 /* Return: 0 without memory. */
 static uint32_t process_row(struct perfdata_tasks *t, int32_t pid)
 {
-	uint32_t row = find_process(t, pid);
+	uint32_t row = perfdata_process_find(t, pid);
 
 	if (row)
 		return row;
@@ -203,7 +204,7 @@ uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid)
 
 const struct perfdata_maps *perfdata_maps_of(struct perfdata *pd, int32_t pid)
 {
-	uint32_t row = find_process(&pd->tasks, pid);
+	uint32_t row = perfdata_process_find(&pd->tasks, pid);
 
 	return row ? pd->tasks.processes[row].maps : NULL;
 }
@@ -281,8 +282,12 @@ static uint32_t module_row(struct perfdata *pd, struct perfdata_module *wanted)
 		return 0;
 	t->modules[t->nr_modules] = *wanted;
 	t->modules[t->nr_modules].name = strdup(wanted->name);
-	if (!t->modules[t->nr_modules].name)
+	if (wanted->reference_name)
+		t->modules[t->nr_modules].reference_name = strdup(wanted->reference_name);
+	if (!t->modules[t->nr_modules].name) {
+		free(t->modules[t->nr_modules].reference_name);
 		return 0;
+	}
 	index_put(&t->module_index, wanted->hash, (uint32_t)t->nr_modules);
 	return (uint32_t)t->nr_modules++;
 }
@@ -391,8 +396,10 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 		snprintf(map_name, sizeof(map_name), "/tmp/perf-%d.map", m->pid);
 		module.name = map_name;
 		module.pid = m->pid;
+		module.kind = FLAME_MODULE_PERF_MAP;
+	} else if (!strcmp(m->name, "[vdso]")) {
+		module.kind = FLAME_MODULE_VDSO;
 	}
-	module.identity = *identity;
 	module.build_id_len = m->build_id_len;
 	memcpy(module.build_id, m->build_id, m->build_id_len);
 	if (!*identity)
@@ -420,6 +427,8 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	maps = own_maps(t, &t->processes[row]);
 	if (!maps)
 		return FLAME_ENOMEM;
+	if (m->executable && t->modules[map.module].kind == FLAME_MODULE_FILE)
+		maps->files = maps->version;
 	if (maps->nr + 2 > PERFDATA_MAPS_MAX) {
 		t->too_many_maps = true;
 		return 0;
@@ -433,11 +442,16 @@ static int map_kernel(struct perfdata *pd, struct mapping *m)
 	struct perfdata_tasks *t = &pd->tasks;
 	struct perfdata_map map = { m->start, m->start + m->len, m->start, 0 };
 	bool main_kernel = starts_with(m->name, "[kernel.kallsyms]");
-	struct perfdata_module module = { .name = m->name };
-	char *slash = strrchr(m->name, '/'), *dot;
+	struct perfdata_module module = { .name = m->name, .kind = FLAME_MODULE_KERNEL_MODULE };
+	char *slash = strrchr(m->name, '/'), *dot, reference[64];
 
-	if (main_kernel)
+	if (main_kernel) {
+		snprintf(reference, sizeof(reference), "%s", m->name + strlen("[kernel.kallsyms]"));
 		m->name[strlen("[kernel.kallsyms]")] = '\0';
+		module.kind = FLAME_MODULE_KERNEL;
+		module.reference = m->offset;
+		module.reference_name = reference[0] ? reference : NULL;
+	}
 	if (!main_kernel && m->name[0] != '[' && slash) {
 		/* perf calls the module in a file ext4.ko.xz [ext4]. */
 		*slash = '[';
@@ -476,7 +490,7 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 {
 	struct perfdata_tasks *t = &pd->tasks;
 	int32_t pid, tid;
-	uint32_t row, process;
+	uint32_t row;
 	size_t len;
 
 	if (r->size <= 16)
@@ -489,17 +503,17 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 	len = strnlen(r->data + 16, r->size - 16);
 	t->threads[row].comm = flame_intern(pd->rd->profile, r->data + 16, len < 255 ? len : 255);
 	t->threads[row].has_root = false;
-	/* A new program has nothing of the old one's mapped. */
-	process = r->misc & PERFDATA_MISC_COMM_EXEC ? find_process(t, pid) : 0;
-	if (process)
-		forget_maps(&t->processes[process]);
+	/*
+	 * What an old program had mapped stays until something new lies there: while exec is under way,
+	 * the stack is still that of the call in the old one.
+	 */
 	return 0;
 }
 
 /* The child has its parent's name, and a copy of what it has mapped. */
 static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 {
-	uint32_t parent = find_process(t, ppid), child = process_row(t, pid);
+	uint32_t parent = perfdata_process_find(t, ppid), child = process_row(t, pid);
 
 	if (!child)
 		return FLAME_ENOMEM;
@@ -550,7 +564,7 @@ static int read_exit(struct perfdata *pd, const struct perfdata_record *r)
 	row = find_thread(t, tid);
 	if (row)
 		t->threads[row].is_out = false;
-	row = pid == tid ? find_process(t, pid) : 0;
+	row = pid == tid ? perfdata_process_find(t, pid) : 0;
 	return row ? note_exit(t, row) : 0;
 }
 
@@ -625,10 +639,14 @@ void perfdata_tasks_release(struct perfdata *pd)
 {
 	struct perfdata_tasks *t = &pd->tasks;
 
-	for (size_t i = 1; i < t->nr_processes; i++)
+	for (size_t i = 1; i < t->nr_processes; i++) {
 		release_maps(t->processes[i].maps);
-	for (size_t i = 1; i < t->nr_modules; i++)
+		flame_unwind_free(t->processes[i].unwind);
+	}
+	for (size_t i = 1; i < t->nr_modules; i++) {
 		free(t->modules[i].name);
+		free(t->modules[i].reference_name);
+	}
 	free(t->processes);
 	free(t->threads);
 	free(t->modules);
@@ -636,5 +654,6 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->thread_index.slots);
 	free(t->module_index.slots);
 	free(t->exited);
+	free(t->unwinding);
 	free(t->kernel.maps);
 }
