@@ -198,7 +198,7 @@ struct perfdata_module {
 	unsigned char build_id[20];
 	uint8_t build_id_len;
 	int32_t pid;		/* 0: the same in all processes */
-	flame_module symbols;	/* row in the symbols; 0: not looked up yet */
+	flame_module symbols[2];	/* row in each of the symbols; 0: not looked up yet */
 };
 
 struct perfdata_map {
@@ -258,6 +258,12 @@ struct perfdata_tasks {
 	bool too_many_maps, too_many_modules;
 };
 
+struct perfdata_symbols {
+	struct flame_symbols *s;
+	uint32_t *values;	/* by location's row: a frame, or an index in many; 0: not made yet */
+	size_t nr_values, room_values;
+};
+
 /* A sample that waits for its user callchain. */
 struct perfdata_deferred {
 	uint32_t next;		/* of the same thread, older; 0: none */
@@ -285,7 +291,7 @@ struct perfdata {
 	size_t nr_build_ids, room_build_ids;
 	struct flame_cache build_id_names;	/* value: a build-id's index */
 	char arch[32], host[64], release[64];	/* "": not told */
-	struct flame_symbols *symbols;		/* made at the first address */
+	struct perfdata_symbols symbols[2];	/* without and with inlined functions; made at the first address */
 	struct flame_tracepoints *tracepoints;
 	struct perfdata_tasks tasks;
 	struct perfdata_stream *streams;
@@ -297,8 +303,6 @@ struct perfdata {
 	/* Stacks. */
 	struct flame_namer namer;
 	struct flame_cache chains;	/* root, maps, kernel and addresses: a stack */
-	uint32_t *location_frames;	/* by location's row: a frame, or an index in many */
-	size_t nr_location_frames, room_location_frames;
 	flame_frame *many;
 	size_t nr_many, room_many;
 	uint64_t *key;			/* of a chain */
@@ -418,8 +422,8 @@ void perfdata_stack_release(struct perfdata *pd);
 /* Return: 0 with the sample's stack, or a failure. */
 int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack);
 
-/* Return: the module's row in the symbols. */
-flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module);
+/* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
+flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
 
 /* ---- perfdata_unwind.c ---- */

@@ -35,8 +35,10 @@ void perfdata_stack_release(struct perfdata *pd)
 {
 	flame_namer_release(&pd->namer);
 	flame_cache_release(&pd->chains);
-	flame_symbols_free(pd->symbols);
-	free(pd->location_frames);
+	for (size_t i = 0; i < 2; i++) {
+		flame_symbols_free(pd->symbols[i].s);
+		free(pd->symbols[i].values);
+	}
 	free(pd->many);
 	free(pd->key);
 	free(pd->frames);
@@ -97,22 +99,26 @@ static bool is_this_machine(const struct perfdata *pd)
 	return st.st_mtime >= now.tv_sec - up.tv_sec;
 }
 
-static struct flame_symbols *symbols(struct perfdata *pd)
+/*
+ * perf expands inlined functions in callchains that it unwound itself, not in those of frame pointers:
+ * for each a table of its own, as the names of what they are inlined into differ too.
+ */
+static struct flame_symbols *symbols(struct perfdata *pd, bool inlines)
 {
 	const struct flame_read_options *o = pd->rd->options;
 	struct flame_symbol_options options = {
-		.symbol_dir = o->symbol_dir, .symfs = o->symfs, .kallsyms = o->kallsyms, .no_inline = o->no_inline,
+		.symbol_dir = o->symbol_dir, .symfs = o->symfs, .kallsyms = o->kallsyms, .no_inline = !inlines,
 		.lines = o->srcline, .debuginfod = true,
 	};
 
-	if (!pd->symbols) {
+	if (!pd->symbols[inlines].s) {
 		options.this_machine = is_this_machine(pd);
-		pd->symbols = flame_symbols_new(&options);
+		pd->symbols[inlines].s = flame_symbols_new(&options);
 	}
-	return pd->symbols;
+	return pd->symbols[inlines].s;
 }
 
-flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row)
+flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inlines)
 {
 	struct perfdata_module *m = &pd->tasks.modules[row];
 	struct flame_module_info info = {
@@ -120,9 +126,9 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row)
 		.reference_address = m->reference, .reference = m->reference_name,
 	};
 
-	if (!m->symbols && symbols(pd))
-		m->symbols = flame_module_row(pd->symbols, &info);
-	return m->symbols;
+	if (!m->symbols[inlines] && symbols(pd, inlines))
+		m->symbols[inlines] = flame_module_row(pd->symbols[inlines].s, &info);
+	return m->symbols[inlines];
 }
 
 static size_t symbol_frames(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
@@ -207,41 +213,49 @@ static uint32_t function_value(struct perfdata *pd, const struct perfdata_module
 	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
 }
 
+/* How an address is looked up. */
+struct place {
+	enum perfdata_mode mode;
+	bool is_caller;		/* it is a return address */
+	bool inlines;		/* inlined functions are frames too */
+};
+
 /* Return: the value of @address in @module; 0 after a failure. */
-static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller)
+static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t address, const struct place *place)
 {
 	const struct perfdata_module *m = &pd->tasks.modules[module];
+	struct perfdata_symbols *symbols_of = &pd->symbols[place->inlines];
+	flame_module row = module && !m->is_symbol ? perfdata_module_symbols(pd, module, place->inlines) : 0;
 	const struct flame_location *loc;
 	uint32_t *value;
 
 	if (m->is_symbol)
 		return function_value(pd, m);
-	if (!module || !perfdata_module_symbols(pd, module))
+	if (!row)
 		return unknown_value(pd, m->name ? m->name : NO_CODE, address);
-	loc = flame_symbols_find(pd->symbols, m->symbols, address, is_caller);
-	while (loc->row >= pd->nr_location_frames) {
-		if (!array_reserve((void **)&pd->location_frames, &pd->room_location_frames, pd->nr_location_frames + 1,
-				   sizeof(*pd->location_frames)))
-			return 0;
-		pd->location_frames[pd->nr_location_frames++] = 0;
-	}
+	loc = flame_symbols_find(symbols_of->s, row, address, place->is_caller);
 	if (!loc->row)
 		return unknown_value(pd, m->name, address);
-	value = &pd->location_frames[loc->row];
+	while (loc->row >= symbols_of->nr_values) {
+		if (!array_reserve((void **)&symbols_of->values, &symbols_of->room_values, symbols_of->nr_values + 1,
+				   sizeof(*symbols_of->values)))
+			return 0;
+		symbols_of->values[symbols_of->nr_values++] = 0;
+	}
+	value = &symbols_of->values[loc->row];
 	if (!*value)
-		*value = loc->nr_frames ? symbol_value(pd, m, loc, is_caller) : unknown_value(pd, m->name, address);
+		*value = loc->nr_frames ? symbol_value(pd, m, loc, place->is_caller) : unknown_value(pd, m->name, address);
 	return *value;
 }
 
-static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, enum perfdata_mode mode, uint64_t ip,
-			 bool is_caller)
+static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, uint64_t ip, const struct place *place)
 {
-	const struct perfdata_maps *in = mode == PERFDATA_MODE_KERNEL ? &pd->tasks.kernel : maps;
-	const struct perfdata_map *map = mode == PERFDATA_MODE_OTHER ? NULL : perfdata_map_find(in, ip);
+	const struct perfdata_maps *in = place->mode == PERFDATA_MODE_KERNEL ? &pd->tasks.kernel : maps;
+	const struct perfdata_map *map = place->mode == PERFDATA_MODE_OTHER ? NULL : perfdata_map_find(in, ip);
 
 	if (!map)
-		return push_value(pd, find_value(pd, 0, ip, false));
-	return push_value(pd, find_value(pd, map->module, ip - map->start + map->offset, is_caller));
+		return push_value(pd, find_value(pd, 0, ip, place));
+	return push_value(pd, find_value(pd, map->module, ip - map->start + map->offset, place));
 }
 
 /* The callchain's addresses in this machine's byte order, in the key behind what else tells stacks apart. */
@@ -328,8 +342,9 @@ static bool push_cut(struct perfdata *pd)
 
 static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, size_t nr)
 {
-	enum perfdata_mode mode = PERFDATA_MODE_USER;
-	bool is_caller = false, unwound = false, ok = true;
+	const struct flame_read_options *o = pd->rd->options;
+	struct place place = { .mode = PERFDATA_MODE_USER, .inlines = o->inlines && !o->no_inline };
+	bool unwound = false, ok = true;
 
 	for (size_t i = 0; ok && i < nr; i++) {
 		uint64_t ip = pd->key[KEY_HEAD + i];
@@ -340,12 +355,13 @@ static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, siz
 		if (ip == MARKER_CUT) {
 			ok = push_cut(pd);
 		} else if (ip >= MARKER_MIN) {
-			mode = mode_behind(ip);
 			unwound = ip == MARKER_UNWOUND;
-			is_caller = false;
+			place.mode = mode_behind(ip);
+			place.inlines = (o->inlines || unwound) && !o->no_inline;
+			place.is_caller = false;
 		} else {
-			ok = push_address(pd, maps, mode, ip, is_caller);
-			is_caller = !unwound;
+			ok = push_address(pd, maps, ip, &place);
+			place.is_caller = !unwound;
 		}
 	}
 	return ok ? 0 : flame_profile_error(pd->rd->profile) ? flame_profile_error(pd->rd->profile) : FLAME_ENOMEM;
@@ -395,6 +411,8 @@ int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint
 
 void perfdata_stack_notes(struct perfdata *pd)
 {
-	if (pd->symbols)
-		flame_symbols_report(pd->symbols, pd->rd->diag);
+	for (size_t i = 0; i < 2; i++) {
+		if (pd->symbols[i].s)
+			flame_symbols_report(pd->symbols[i].s, pd->rd->diag);
+	}
 }

@@ -53,6 +53,7 @@ static struct flame_unwind *new_unwinder(struct perfdata *pd, uint32_t row)
 /* Tell the unwinder of all files that are mapped now. */
 static int tell_maps(struct perfdata *pd, struct perfdata_process *p)
 {
+	bool inlines = !pd->rd->options->no_inline;
 	int err = 0;
 
 	flame_unwind_clear(p->unwind);
@@ -62,7 +63,7 @@ static int tell_maps(struct perfdata *pd, struct perfdata_process *p)
 
 		if (pd->tasks.modules[map->module].kind != FLAME_MODULE_FILE)
 			continue;
-		mapping.path = flame_symbols_file(pd->symbols, perfdata_module_symbols(pd, map->module));
+		mapping.path = flame_symbols_file(pd->symbols[inlines].s, perfdata_module_symbols(pd, map->module, inlines));
 		if (mapping.path)
 			err = flame_unwind_map(p->unwind, &mapping);
 	}
@@ -75,7 +76,8 @@ static struct flame_unwind *unwinder(struct perfdata *pd, int32_t pid)
 	uint32_t row = perfdata_process_find(&pd->tasks, pid);
 	struct perfdata_process *p = &pd->tasks.processes[row];
 
-	if (!row || !p->maps || !perfdata_module_symbols(pd, p->maps->nr ? p->maps->maps[0].module : 0))
+	if (!row || !p->maps || !p->maps->nr ||
+	    !perfdata_module_symbols(pd, p->maps->maps[0].module, !pd->rd->options->no_inline))
 		return NULL;
 	if (!p->unwind)
 		p->unwind = new_unwinder(pd, row);

@@ -255,6 +255,7 @@ static const struct option options[] = {
 	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
 	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
 	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
+	{ "inlines", 0, FLAG, ALL, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
 	{ "no-inline", 0, FLAG, ALL, NULL, "no frames for inlined functions, where symbols are looked up", FIELD(read.no_inline), NULL },
 	{ "symbols", 0, TEXT, ALL, "DIR", "look for symbol files in DIR first, by build-id and by name", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded paths of files are below DIR", FIELD(read.symfs), NULL },
