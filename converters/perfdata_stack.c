@@ -138,7 +138,7 @@ static size_t symbol_frames(struct perfdata *pd, const struct perfdata_module *m
 	struct flame_native code = { .symbol = { f->name, f->name_len }, .module = { m->name, strlen(m->name) },
 				     .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
 
-	if (pd->rd->options->offsets && !code.inlined) {
+	if (pd->rd->options->offsets) {
 		if (!array_reserve((void **)&pd->symbol, &pd->room_symbol, code.symbol.len + 24, 1))
 			return 0;
 		memcpy(pd->symbol, code.symbol.s, code.symbol.len);
@@ -234,6 +234,9 @@ static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t addres
 	if (!row)
 		return unknown_value(pd, m->name ? m->name : NO_CODE, address);
 	loc = flame_symbols_find(symbols_of->s, row, address, place->is_caller);
+	/* A signal's handler returns to the start of a function, which nothing called. */
+	if (!loc->nr_frames && place->is_caller)
+		loc = flame_symbols_find(symbols_of->s, row, address, false);
 	if (!loc->row)
 		return unknown_value(pd, m->name, address);
 	while (loc->row >= symbols_of->nr_values) {
@@ -248,11 +251,27 @@ static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t addres
 	return *value;
 }
 
+/* The recorded mapping of the kernel is its text; its code for booting lies behind it, below modules. */
+static const struct perfdata_map *kernel_map(const struct perfdata *pd, uint64_t ip)
+{
+	const struct perfdata_maps *kernel = &pd->tasks.kernel;
+	const struct perfdata_map *map = perfdata_map_find(kernel, ip);
+
+	for (size_t i = 0; !map && i < kernel->nr && kernel->maps[i].start <= ip; i++) {
+		if (pd->tasks.modules[kernel->maps[i].module].kind == FLAME_MODULE_KERNEL && ip - kernel->maps[i].start < 1 << 30)
+			return &kernel->maps[i];
+	}
+	return map;
+}
+
 static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, uint64_t ip, const struct place *place)
 {
-	const struct perfdata_maps *in = place->mode == PERFDATA_MODE_KERNEL ? &pd->tasks.kernel : maps;
-	const struct perfdata_map *map = place->mode == PERFDATA_MODE_OTHER ? NULL : perfdata_map_find(in, ip);
+	const struct perfdata_map *map = NULL;
 
+	if (place->mode == PERFDATA_MODE_KERNEL)
+		map = kernel_map(pd, ip);
+	else if (place->mode == PERFDATA_MODE_USER)
+		map = perfdata_map_find(maps, ip);
 	if (!map)
 		return push_value(pd, find_value(pd, 0, ip, place));
 	return push_value(pd, find_value(pd, map->module, ip - map->start + map->offset, place));
