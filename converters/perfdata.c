@@ -504,9 +504,53 @@ static void read_features(struct perfdata *pd, const struct file *f)
 	free(text);
 }
 
+/* Return: true where records follow each other from @at on, as far as can be seen. */
+static bool is_chain(const struct perfdata *pd, struct flame_span text, size_t at)
+{
+	enum { CHAIN = 8 };
+	size_t nr = 0;
+
+	for (; nr < CHAIN && at + 8 <= text.len; nr++) {
+		uint32_t type = perfdata_u32(pd, text.s + at);
+		size_t size = perfdata_u16(pd, text.s + at + 6);
+
+		if (!type || type >= PERFDATA_USER_TYPES_END || size < 8)
+			return false;
+		at += size;
+	}
+	return nr == CHAIN;
+}
+
+/*
+ * perf inject writes its header over the first records that came through a pipe. Those behind it are
+ * whole again from where one follows the other.
+ */
+static void step_over_header(struct perfdata *pd, struct file *f)
+{
+	struct section s = { f->attrs.offset + f->attrs.size, (uint64_t)64 << 10 };
+	uint64_t end = f->data.offset + f->data.size;
+	char *text;
+
+	if (!f->data.size || f->attrs.offset < f->data.offset || s.offset >= end)
+		return;
+	if (s.size > end - s.offset)
+		s.size = end - s.offset;
+	text = is_inside(f, &s) && is_inside(f, &f->data) ? read_section(f, &s) : NULL;
+	for (size_t at = 0; text && at < s.size; at += 4) {
+		if (!is_chain(pd, (struct flame_span){ text, (size_t)s.size }, at))
+			continue;
+		f->data.offset = s.offset + at;
+		f->data.size = end - f->data.offset;
+		break;
+	}
+	free(text);
+}
+
 /* Where the records are; what of them is missing is told. */
 static int check_data(struct perfdata *pd, struct file *f)
 {
+	if (f->data.offset <= f->size)
+		step_over_header(pd, f);
 	if (f->data.offset > f->size)
 		return flame_fail(pd->rd, FLAME_EDAMAGED, "perf.data: the records lie outside of the file");
 	if (!f->data.size) {

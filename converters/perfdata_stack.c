@@ -307,9 +307,6 @@ static size_t add_unwound(struct perfdata *pd, const struct perfdata_sample *s, 
 	to[0] = MARKER_UNWOUND;
 	if (!nr)
 		return 0;
-	/* As perf does: it shows the call, not where it returns to. */
-	for (size_t i = 2; i <= nr; i++)
-		to[i]--;
 	if (cut)
 		to[++nr] = MARKER_CUT;
 	return nr + 1;
