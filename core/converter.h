@@ -44,11 +44,7 @@ struct flame_read_options {
 	bool raw_names;
 	bool demangle;
 	bool count;
-	const char *symbol_dir;		/* files for symbols, by build-id or name; NULL: none */
-	const char *symfs;		/* root that paths of mapped files are below; NULL: / */
-	const char *kallsyms;		/* symbols of the recorded kernel; NULL: this machine's if it is it */
 	bool inlines;			/* frames for inlined functions also where perf has none */
-	bool no_inline;			/* no frames for inlined functions at all */
 	bool offcpu;			/* time that threads were blocked instead of samples */
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
