@@ -105,13 +105,11 @@ static bool is_this_machine(const struct perfdata *pd)
  */
 static struct flame_symbols *symbols(struct perfdata *pd, bool inlines)
 {
-	const struct flame_read_options *o = pd->rd->options;
-	struct flame_symbol_options options = {
-		.symbol_dir = o->symbol_dir, .symfs = o->symfs, .kallsyms = o->kallsyms, .no_inline = !inlines,
-		.lines = o->srcline, .debuginfod = true,
-	};
+	struct flame_symbol_options options = { 0 };
 
 	if (!pd->symbols[inlines].s) {
+		flame_symbol_options_set(&options, pd->rd->options);
+		options.no_inline = !inlines;
 		options.this_machine = is_this_machine(pd);
 		pd->symbols[inlines].s = flame_symbols_new(&options);
 	}
@@ -340,6 +338,25 @@ static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s, i
 	return nr;
 }
 
+/*
+ * The frame pushed last is where the kernel is entered by an exception: what follows was interrupted, and did
+ * not call it.
+ */
+static bool is_entry(const struct perfdata *pd)
+{
+	static const char *const entries[] = { "asm_", "el1h_64_", "ret_from_intr", "apic_timer_interrupt" };
+	flame_frame frame = pd->nr_frames ? pd->frames[pd->nr_frames - 1] : 0;
+	struct flame_span name = flame_string_get(pd->rd->profile, flame_frame_get(pd->rd->profile, frame)->name);
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		size_t len = strlen(entries[i]);
+
+		if (name.len >= len && !memcmp(name.s, entries[i], len))
+			return true;
+	}
+	return false;
+}
+
 /* What follows a marker. */
 static enum perfdata_mode mode_behind(uint64_t marker)
 {
@@ -377,7 +394,7 @@ static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, siz
 			place.is_caller = false;
 		} else {
 			ok = push_address(pd, maps, ip, &place);
-			place.is_caller = !unwound;
+			place.is_caller = !unwound && !(place.mode == PERFDATA_MODE_KERNEL && is_entry(pd));
 		}
 	}
 	return ok ? 0 : flame_profile_error(pd->rd->profile) ? flame_profile_error(pd->rd->profile) : FLAME_ENOMEM;
