@@ -232,8 +232,8 @@ static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t addres
 	if (!row)
 		return unknown_value(pd, m->name ? m->name : NO_CODE, address);
 	loc = flame_symbols_find(symbols_of->s, row, address, place->is_caller);
-	/* A signal's handler returns to the start of a function, which nothing called. */
-	if (!loc->nr_frames && place->is_caller)
+	/* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
+	if (place->is_caller && (!loc->nr_frames || !strncmp(loc->frames[0].name, "__pfx_", 6)))
 		loc = flame_symbols_find(symbols_of->s, row, address, false);
 	if (!loc->row)
 		return unknown_value(pd, m->name, address);
