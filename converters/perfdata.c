@@ -39,7 +39,7 @@ static int probe(struct flame_span head)
 
 /* ---- samples ---- */
 
-static int add_sample(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task)
+int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task)
 {
 	struct flame_sample s = { .stack = stack, .type = type, .task = task, .value = (int64_t)value };
 	int err;
@@ -74,7 +74,7 @@ static int add_group(struct perfdata *pd, const struct perfdata_sample *s, flame
 		grown = value - id->last;
 		id->last = value;
 		if (grown)
-			err = add_sample(pd, perfdata_attr_type(pd, &pd->events.attrs[id->attr]), grown, stack, task);
+			err = perfdata_sample_add(pd, perfdata_attr_type(pd, &pd->events.attrs[id->attr]), grown, stack, task);
 	}
 	return err;
 }
@@ -106,6 +106,8 @@ static int use_sample(struct perfdata *pd, const struct perfdata_sample *s)
 		if (err || !s->attr->is_switch)
 			return err;
 	}
+	if (!pd->rd->options->offcpu && !s->has_read && perfdata_is_deferred(pd, s))
+		return perfdata_defer(pd, s, thread, type);
 	err = perfdata_stack_of(pd, s, thread, &stack);
 	if (err)
 		return err;
@@ -114,7 +116,7 @@ static int use_sample(struct perfdata *pd, const struct perfdata_sample *s)
 		return s->attr->is_switch ? perfdata_switch_out(pd, s, thread, stack) : 0;
 	if (s->has_read)
 		return add_group(pd, s, stack, task);
-	return add_sample(pd, type, s->period ? s->period : 1, stack, task);
+	return perfdata_sample_add(pd, type, s->period ? s->period : 1, stack, task);
 }
 
 static int read_sample(struct perfdata *pd, const struct perfdata_record *r)
@@ -170,6 +172,8 @@ static int read_record(struct perfdata *pd, const struct perfdata_record *r, uin
 	case PERFDATA_SWITCH:
 	case PERFDATA_SWITCH_CPU_WIDE:
 		return read_switch(pd, r, time);
+	case PERFDATA_CALLCHAIN_DEFERRED:
+		return perfdata_defer_end(pd, r);
 	default:
 		if (r->type >= PERFDATA_KERNEL_TYPES || !r->type)
 			note_unknown(pd, r->type);
@@ -688,6 +692,33 @@ static int read_pipe(struct perfdata *pd)
 	return err ? err : read_streams(pd);
 }
 
+/* Return: true where the event to be used is one of the scheduler's. */
+static bool counts_sched(const struct flame_reader *rd)
+{
+	struct flame_span name = flame_string_get(rd->profile, flame_type_get(rd->profile, 1)->name);
+
+	if (rd->options->event)
+		return strstr(rd->options->event, "sched");
+	return name.len > 6 && !memcmp(name.s, "sched:", 6);
+}
+
+static void tell_more(struct perfdata *pd)
+{
+	struct flame_reader *rd = pd->rd;
+
+	if (rd->options->offcpu)
+		perfdata_switch_notes(pd);
+	else if (pd->any_sched && counts_sched(rd))
+		flame_note(rd, "sched: events are counted, which is not off-CPU time; --offcpu makes that of sched_switch");
+	if (!pd->any_deep && flame_nr_samples(rd->profile))
+		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
+	if (flame_lost(rd->profile))
+		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",
+			       (unsigned long long)flame_lost(rd->profile));
+	perfdata_unwind_notes(pd);
+	perfdata_stack_notes(pd);
+}
+
 static void tell(struct perfdata *pd)
 {
 	struct flame_reader *rd = pd->rd;
@@ -708,6 +739,8 @@ static void tell(struct perfdata *pd)
 	if (pd->nr_unknown_features)
 		flame_note(rd, "%zu sections of the header are not known here and were left out: from a newer perf?",
 			   pd->nr_unknown_features);
+	if (pd->nr_no_user_chain)
+		flame_note(rd, "of %llu samples the user callchain did not come", (unsigned long long)pd->nr_no_user_chain);
 	if (pd->nr_aux)
 		flame_note(rd, "%llu AUX traces (such as Intel PT) were left out", (unsigned long long)pd->nr_aux);
 	if (pd->tasks.too_many_maps)
@@ -716,10 +749,7 @@ static void tell(struct perfdata *pd)
 	if (pd->tasks.too_many_modules)
 		flame_diag_add(rd->diag, FLAME_WARNING, "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
 			       PERFDATA_MODULES_MAX);
-	if (rd->options->offcpu)
-		perfdata_switch_notes(pd);
-	perfdata_unwind_notes(pd);
-	perfdata_stack_notes(pd);
+	tell_more(pd);
 }
 
 static int read_recording(struct flame_reader *rd)
@@ -741,6 +771,8 @@ static int read_recording(struct flame_reader *rd)
 		err = perfdata_stack_init(pd);
 	if (!err)
 		err = perfdata_u64(pd, head.s + 8) == PIPE_HEADER ? read_pipe(pd) : read_layout(pd);
+	if (!err)
+		err = perfdata_defer_flush(pd);
 	if (!err)
 		tell(pd);
 	return err;
@@ -766,6 +798,7 @@ static void release(struct flame_reader *rd)
 	perfdata_attrs_release(pd);
 	perfdata_tasks_release(pd);
 	perfdata_stack_release(pd);
+	perfdata_defer_release(pd);
 }
 
 const struct flame_converter flame_perfdata_converter = {

@@ -11,6 +11,7 @@
  *     perfdata_task.c    processes, threads and what they have mapped
  *     perfdata_stack.c   callchains to stacks
  *     perfdata_unwind.c  callchains from copies of stacks
+ *     perfdata_defer.c   samples whose user callchain comes later
  *     perfdata_switch.c  off-CPU time
  */
 #include <byteswap.h>
@@ -34,6 +35,7 @@
 #define PERFDATA_CHAIN_MAX 8192				/* entries of a callchain: more than any record holds */
 #define PERFDATA_WINDOW_MAX ((size_t)48 << 20)		/* bytes of records that wait to be put in order */
 #define PERFDATA_MODULES_MAX 1048576
+#define PERFDATA_DEFERRED_MAX ((size_t)16 << 20)	/* bytes of callchains that wait for their user's part */
 
 enum perfdata_record_type {
 	PERFDATA_MMAP = 1, PERFDATA_LOST = 2, PERFDATA_COMM = 3, PERFDATA_EXIT = 4, PERFDATA_THROTTLE = 5,
@@ -267,12 +269,11 @@ struct perfdata_symbols {
 /* A sample that waits for its user callchain. */
 struct perfdata_deferred {
 	uint32_t next;		/* of the same thread, older; 0: none */
-	uint64_t cookie, time;
+	uint64_t cookie;
 	flame_type type;
-	int64_t value;
-	uint64_t *chain;	/* owned */
+	uint64_t value;
+	uint64_t *chain;	/* owned: the kernel's part */
 	size_t nr;
-	int32_t tid;
 };
 
 /* What the header says of a file's code. */
@@ -315,16 +316,16 @@ struct perfdata {
 	flame_stack *path_stacks;
 	size_t room_path, room_path_stacks;
 
-	struct perfdata_deferred *deferred;	/* row 0 is none; a free list goes through next */
+	struct perfdata_deferred *deferred;	/* row 0 is none; free ones are linked through next */
 	size_t nr_deferred, room_deferred;
 	uint32_t free_deferred;
-	size_t deferred_bytes;
+	size_t deferred_bytes;		/* of their chains */
 
 	/* What was met. */
 	bool has_start;
 	uint64_t start;		/* time of the first sample */
 	uint64_t last_time;	/* of the last record that was used */
-	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_unknown_user, nr_no_user_chain;
+	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */
 	uint64_t nr_switches, nr_ended;
 	uint32_t unknown_type;
@@ -419,6 +420,15 @@ flame_stack perfdata_thread_root(struct perfdata *pd, uint32_t thread);
 
 int perfdata_stack_init(struct perfdata *pd);
 void perfdata_stack_release(struct perfdata *pd);
+/* In front of the addresses in pd->key stands what else tells stacks apart. */
+#define PERFDATA_KEY_HEAD 3
+#define PERFDATA_MARKER_USER ((uint64_t)-512)
+#define PERFDATA_MARKER_USER_DEFERRED ((uint64_t)-640)
+
+/* Return: pd->key with room for @nr addresses and markers; NULL without memory. */
+uint64_t *perfdata_chain_key(struct perfdata *pd, size_t nr);
+/* The stack of the @nr addresses and markers in pd->key. Return: 0, or a failure. */
+int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame_stack *stack);
 /* Return: 0 with the sample's stack, or a failure. */
 int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack);
 
@@ -435,6 +445,22 @@ void perfdata_stack_notes(struct perfdata *pd);
 size_t perfdata_unwind(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid,
 		       uint64_t ips[FLAME_UNWIND_FRAMES_MAX], bool *cut);
 void perfdata_unwind_notes(struct perfdata *pd);
+
+/* ---- perfdata_defer.c ---- */
+
+/* Return: true where the user's part of the callchain comes in a record of its own. */
+bool perfdata_is_deferred(const struct perfdata *pd, const struct perfdata_sample *s);
+/* Keep a sample until that comes. Return: 0, or a failure. */
+int perfdata_defer(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_type type);
+/* The record with a user callchain: add the samples that waited for it. Return: 0, or a failure. */
+int perfdata_defer_end(struct perfdata *pd, const struct perfdata_record *r);
+/* Add the samples for which none came. Return: 0, or a failure. */
+int perfdata_defer_flush(struct perfdata *pd);
+void perfdata_defer_release(struct perfdata *pd);
+
+/* ---- perfdata.c ---- */
+
+int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task);
 
 /* ---- perfdata_switch.c ---- */
 

@@ -20,8 +20,6 @@
 /* Addresses above are no addresses: they say where those that follow were found. */
 #define MARKER_MIN ((uint64_t)-4095)
 #define MARKER_KERNEL ((uint64_t)-128)
-#define MARKER_USER ((uint64_t)-512)
-#define MARKER_USER_DEFERRED ((uint64_t)-640)
 #define MARKER_UNWOUND ((uint64_t)-4000)	/* ours: what follows was unwound from a copy of the stack */
 #define MARKER_CUT ((uint64_t)-4001)		/* ours: and callers of it are missing */
 
@@ -275,12 +273,9 @@ static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, 
 	return push_value(pd, find_value(pd, map->module, ip - map->start + map->offset, place));
 }
 
-/* The callchain's addresses in this machine's byte order, in the key behind what else tells stacks apart. */
-#define KEY_HEAD 3
-
-static uint64_t *chain_key(struct perfdata *pd, size_t nr)
+uint64_t *perfdata_chain_key(struct perfdata *pd, size_t nr)
 {
-	return array_reserve((void **)&pd->key, &pd->room_key, nr + KEY_HEAD, sizeof(*pd->key)) ? pd->key : NULL;
+	return array_reserve((void **)&pd->key, &pd->room_key, nr + PERFDATA_KEY_HEAD, sizeof(*pd->key)) ? pd->key : NULL;
 }
 
 /* Append the user's part of what the processor's last branch records hold: from callee to caller. Return: its length. */
@@ -315,21 +310,21 @@ static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s, i
 {
 	enum { CALL_STACK = 1 << 11 };
 	bool lbr = s->attr->branch_type & CALL_STACK && s->nr_branches, has_user = false;
-	uint64_t *key = chain_key(pd, s->nr_chain + s->nr_branches + 2 + (s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0));
+	uint64_t *key = perfdata_chain_key(pd, s->nr_chain + s->nr_branches + 2 + (s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0));
 	size_t nr = 0;
 
 	if (!key)
 		return SIZE_MAX;
-	key += KEY_HEAD;
+	key += PERFDATA_KEY_HEAD;
 	if (!s->has_chain) {
-		key[nr++] = s->mode == PERFDATA_MODE_KERNEL ? MARKER_KERNEL : s->mode == PERFDATA_MODE_USER ? MARKER_USER :
+		key[nr++] = s->mode == PERFDATA_MODE_KERNEL ? MARKER_KERNEL : s->mode == PERFDATA_MODE_USER ? PERFDATA_MARKER_USER :
 			    MARKER_MIN;
 		key[nr++] = s->ip;
 		return nr;
 	}
 	for (uint64_t i = 0; i < s->nr_chain; i++) {
 		key[nr++] = perfdata_u64(pd, s->chain + 8 * i);
-		has_user |= key[nr - 1] == MARKER_USER;
+		has_user |= key[nr - 1] == PERFDATA_MARKER_USER;
 		if (lbr && has_user)
 			return nr + add_branches(pd, s, key + nr);
 	}
@@ -362,7 +357,7 @@ static enum perfdata_mode mode_behind(uint64_t marker)
 {
 	if (marker == MARKER_KERNEL)
 		return PERFDATA_MODE_KERNEL;
-	return marker == MARKER_USER || marker == MARKER_UNWOUND ? PERFDATA_MODE_USER : PERFDATA_MODE_OTHER;
+	return marker == PERFDATA_MARKER_USER || marker == MARKER_UNWOUND ? PERFDATA_MODE_USER : PERFDATA_MODE_OTHER;
 }
 
 static bool push_cut(struct perfdata *pd)
@@ -380,10 +375,10 @@ static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, siz
 	bool unwound = false, ok = true;
 
 	for (size_t i = 0; ok && i < nr; i++) {
-		uint64_t ip = pd->key[KEY_HEAD + i];
+		uint64_t ip = pd->key[PERFDATA_KEY_HEAD + i];
 
 		/* What follows is no address but tells which user callchain belongs here. */
-		if (ip == MARKER_USER_DEFERRED)
+		if (ip == PERFDATA_MARKER_USER_DEFERRED)
 			break;
 		if (ip == MARKER_CUT) {
 			ok = push_cut(pd);
@@ -416,20 +411,17 @@ static int push_stack(struct perfdata *pd, flame_stack root, flame_stack *stack)
 	return flame_profile_error(pd->rd->profile);
 }
 
-int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack)
+int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame_stack *stack)
 {
 	flame_stack root = perfdata_thread_root(pd, thread);
 	const struct perfdata_maps *maps = perfdata_maps_of(pd, pd->tasks.threads[thread].pid);
-	size_t nr = read_chain(pd, s, pd->tasks.threads[thread].pid), len;
+	size_t len = (nr + PERFDATA_KEY_HEAD) * sizeof(*pd->key);
 	uint64_t hash;
 	int err;
 
-	if (nr == SIZE_MAX)
-		return FLAME_ENOMEM;
 	pd->key[0] = root;
 	pd->key[1] = maps ? maps->version : 0;
 	pd->key[2] = pd->tasks.kernel.version;
-	len = (nr + KEY_HEAD) * sizeof(*pd->key);
 	hash = hash_bytes((const char *)pd->key, len);
 	if (flame_cache_get(&pd->chains, (const char *)pd->key, len, hash, stack))
 		return 0;
@@ -440,6 +432,13 @@ int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint
 	if (!err)
 		flame_cache_put(&pd->chains, (const char *)pd->key, len, hash, *stack);
 	return err;
+}
+
+int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack)
+{
+	size_t nr = read_chain(pd, s, pd->tasks.threads[thread].pid);
+
+	return nr == SIZE_MAX ? FLAME_ENOMEM : perfdata_stack_of_key(pd, nr, thread, stack);
 }
 
 void perfdata_stack_notes(struct perfdata *pd)
