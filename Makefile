@@ -64,7 +64,7 @@ TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools
 PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg
-SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/everything tests/docs tests/install \
+SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/browser/run tests/bench/run tests/fuzz/build tests/record/*.sh)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
@@ -204,7 +204,10 @@ tests: $(TESTS) ## build the unit tests (cmocka)
 $(TESTS): $(O)/tests/%: $(O)/tests/%.o $(O)/libflamegraph.a
 	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
-check: all tests library completion $(if $(ASCIIDOCTOR),man) ## run the tests that need no root and no network
+$(O)/mutate: $(O)/tests/fuzz/mutate.o $(O)/tests/fuzz/fuzz.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check: all tests $(O)/mutate library completion $(if $(ASCIIDOCTOR),man) ## run the tests that need no root and no network
 	@CC='$(CC)' CFLAGS='$(CFLAGS) $(EXTRA_CFLAGS)' MAKE='$(MAKE)' tests/check $(O)
 
 check-browser: all ## test the picture in a browser (node, chromium)

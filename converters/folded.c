@@ -21,6 +21,7 @@
 #include "../core/feeder.h"
 #include "../core/folded.h"
 #include "../core/merge.h"
+#include "../core/missed.h"
 #include "../core/number.h"
 #include "../core/prefix.h"
 #include "../core/scan.h"
@@ -52,6 +53,7 @@ struct state {
 	size_t nr_come, nr_gone;
 	struct flame_prefixes prefixes;
 	struct flame_feeder *feeder;
+	flame_type type;
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
 	char event[64], unit[64], kind[16];	/* from our header; "" where it had none */
@@ -214,7 +216,7 @@ static int learn(struct state *st, const struct path *path, size_t known, uint32
 static int feed_apart(struct flame_reader *rd, struct path *path)
 {
 	struct state *st = rd->state;
-	struct flame_feed item = { .count = path->count };
+	struct flame_feed item = { .type = st->type, .count = path->count };
 	const struct flame_prefix *found;
 	size_t start = 0, known;
 	int err;
@@ -236,7 +238,7 @@ static int feed_oldest(struct flame_reader *rd)
 	struct state *st = rd->state;
 	struct path *path = &st->paths[st->nr_gone % MAX_WAITING];
 	const struct path *last = &st->paths[(st->nr_gone - 1) % MAX_WAITING];
-	struct flame_feed item = { .same = true, .count = path->count };
+	struct flame_feed item = { .same = true, .type = st->type, .count = path->count };
 	size_t same;
 
 	st->nr_gone++;
@@ -371,12 +373,12 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	flame_type type = make_type(rd->profile, st->event, st->unit, st->kind);
 	struct flame_span line;
 	int err = 0, fed;
 
 	st->frames.max_bytes = CACHE_BYTES;
-	st->feeder = flame_feeder_new(rd->profile, type, flame_thread_count(rd->options) > 1);
+	st->type = make_type(rd->profile, st->event, st->unit, st->kind);
+	st->feeder = flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1);
 	if (!st->feeder)
 		return FLAME_ENOMEM;
 	while (!err && flame_line(rd->input, &line))
@@ -502,7 +504,10 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	struct state *st = rd->state;
 	int columns = rd->options->columns;
 	struct columns c = { .from = *profile };
-	int err;
+	int err = flame_warn_missed(rd, *profile);
+
+	if (err)
+		return err;
 
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");

@@ -805,6 +805,7 @@ const struct flame_converter flame_perfdata_converter = {
 	.name = "perfdata",
 	.summary = "perf.data, what perf record writes (file, pipe or directory)",
 	.state_size = sizeof(struct perfdata),
+	.binary = true,
 	.directory_file = "data",
 	.kinds_written = FLAME_KIND_BIT(FLAME_JIT_INLINED),
 	.probe = probe,

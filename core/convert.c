@@ -214,6 +214,42 @@ static int make_slices(struct job *job, uint64_t size)
 	return err;
 }
 
+/* Return: where the piece at @at ends; @size where it does not tell. */
+static uint64_t piece_end(struct job *job, uint64_t at, uint64_t size)
+{
+	char head[FLAME_PIECE_HEAD];
+	ssize_t got = pread(job->input.fd, head, sizeof(head), (off_t)at);
+	uint64_t len = got > 0 ? job->rd.converter->piece(&job->rd, (struct flame_span){ head, (size_t)got }) : 0;
+
+	return len && len < size - at ? at + len : size;
+}
+
+/* As many slices as threads, of whole pieces each, and of about the same size. */
+static int make_piece_slices(struct job *job, uint64_t size)
+{
+	uint64_t start = flame_input_offset(&job->input), most = (size - start) / MIN_SLICE + 1;
+	unsigned int nr = flame_thread_count(job->rd.options);
+	uint64_t from = start, at = start;
+	int err = 0;
+
+	if (nr > most)
+		nr = (unsigned int)most;
+	job->slices = calloc(nr, sizeof(*job->slices));
+	if (!job->slices)
+		return FLAME_ENOMEM;
+	while (!err && from < size && job->nr_slices < nr) {
+		uint64_t target = start + (size - start) / nr * (job->nr_slices + 1);
+
+		if (job->nr_slices + 1 == nr)
+			at = size;
+		while (at < target && at < size)
+			at = piece_end(job, at, size);
+		err = add_slice(job, from, at == size ? UINT64_MAX : at);
+		from = at;
+	}
+	return err;
+}
+
 static void read_slice(struct slice *s)
 {
 	struct flame_reader *rd = &s->rd;
@@ -321,6 +357,9 @@ static int no_samples(struct job *job)
 	else if (job->rd.options->from && probe(job->rd.converter, job->head) == FLAME_SCORE_NOT)
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples as %s; it looks like %s", job->rd.converter->name,
 			       flame_look(job->head));
+	else if (job->rd.diag->damaged)
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "read as %s (%s), but no sample in it is readable",
+			       job->rd.converter->name, job->rd.converter->summary);
 	else
 		flame_diag_add(job->rd.diag, FLAME_ERROR,
 			       "read as %s (%s), but there are no samples in it: was the recording too short, or the process idle?",
@@ -332,7 +371,8 @@ static int read_slices(struct job *job)
 {
 	const struct flame_converter *c = job->rd.converter;
 	uint64_t size;
-	bool sliced = c->split && flame_input_can_slice(&job->input, &size) && size > flame_input_offset(&job->input);
+	bool sliced = (c->split || c->piece) && flame_input_can_slice(&job->input, &size) &&
+		      size > flame_input_offset(&job->input);
 	int err;
 
 	job->rd.state = calloc(1, c->state_size + 1);
@@ -342,7 +382,7 @@ static int read_slices(struct job *job)
 	if (!err && c->prepare)
 		err = c->prepare(&job->rd, job->head);
 	if (!err)
-		err = sliced ? make_slices(job, size) : make_whole(job);
+		err = !sliced ? make_whole(job) : c->piece ? make_piece_slices(job, size) : make_slices(job, size);
 	if (!err)
 		run_slices(job);
 	for (unsigned int i = 0; !err && i < job->nr_slices; i++)

@@ -117,6 +117,8 @@ struct flame_write_options {
 	const char *name;		/* of the input, for formats that hold a name */
 };
 
+#define FLAME_PIECE_HEAD 128	/* what is seen of each piece before it is read */
+
 /*
  * Most of a converter is optional: a format is read, written, or both.
  * Types should be made in the order of preference: the first that has samples is what is used by default.
@@ -125,6 +127,7 @@ struct flame_converter {
 	const char *name;
 	const char *summary;
 	size_t state_size;
+	bool binary;		/* there are no lines: messages say an offset themselves */
 	bool counted;		/* values are counts of samples already: --count changes nothing */
 	const char *directory_file;	/* a directory with such a file is read through it; NULL: no directories */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
@@ -141,6 +144,13 @@ struct flame_converter {
 	 * the input. Return: the offset in it where a record begins; text.len where none does.
 	 */
 	size_t (*split)(struct flame_reader *rd, struct flame_span text);
+	/*
+	 * Optional, instead of @split: the input is a row of pieces that can be read each by itself, and
+	 * the start of each tells its length. @head: a piece's first bytes, FLAME_PIECE_HEAD unless the
+	 * input ends. Return: the piece's length; 0 where it does not tell: all that follows is then
+	 * read as one. A slice is a run of pieces.
+	 */
+	uint64_t (*piece)(struct flame_reader *rd, struct flame_span head);
 	/* Optional: once after all slices have been merged; may replace *@profile. */
 	int (*finish)(struct flame_reader *rd, struct flame_profile **profile);
 	/*

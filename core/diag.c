@@ -48,12 +48,18 @@ void flame_diag_add(struct flame_diag *diag, enum flame_severity severity, const
 	va_end(args);
 }
 
+/* Return: the line of the place that is read; 0 where the format has no lines. */
+static uint64_t line_of(const struct flame_reader *rd)
+{
+	return rd->converter && rd->converter->binary ? 0 : flame_input_line_nr(rd->input);
+}
+
 int flame_fail(struct flame_reader *rd, int err, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	add_format(rd->diag, FLAME_ERROR, flame_input_line_nr(rd->input), format, args);
+	add_format(rd->diag, FLAME_ERROR, line_of(rd), format, args);
 	va_end(args);
 	return err;
 }
@@ -101,7 +107,7 @@ int flame_skip(struct flame_reader *rd, const char *reason)
 	struct flame_skip *old = find_skip(rd->diag, reason);
 
 	if (!old)
-		return flame_skip_at(rd, reason, flame_input_line_nr(rd->input), 1);
+		return flame_skip_at(rd, reason, line_of(rd), 1);
 	old->nr++;
 	return 0;
 }

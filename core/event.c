@@ -51,7 +51,13 @@ bool flame_is_outside_time(const struct flame_read_options *options, int64_t ns)
 	return t < options->time_from || (options->time_to > 0 && t > options->time_to);
 }
 
-/* @wanted names the whole of @name, or a part between '/' and ':' of it. */
+/* What may stand before a part of a name: "sched:", "jdk.", bpftrace's "@". */
+static bool ends_package(const char *before)
+{
+	return *before == ':' || *before == '/' || *before == '.' || *before == '@';
+}
+
+/* @wanted names the whole of @name, or a part between '/' and ':' of it, or such a part without its package. */
 static bool names(const char *wanted, struct flame_span name)
 {
 	size_t n = strlen(wanted);
@@ -60,27 +66,12 @@ static bool names(const char *wanted, struct flame_span name)
 	while (n && (at = memmem(at, name.len - (size_t)(at - name.s), wanted, n))) {
 		const char *end = at + n;
 
-		if ((at == name.s || at[-1] == ':' || at[-1] == '/') &&
+		if ((at == name.s || ends_package(at - 1)) &&
 		    (end == name.s + name.len || *end == ':' || *end == '/' || end[-1] == '/' || end[-1] == ':'))
 			return true;
 		at++;
 	}
 	return false;
-}
-
-static flame_type find_type(const struct flame_profile *p, const char *event)
-{
-	flame_type found = 0;
-
-	for (flame_type i = 1; i < flame_nr_types(p); i++) {
-		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
-
-		if (name.len == strlen(event) && !memcmp(name.s, event, name.len))
-			return i;
-		if (!found && names(event, name))
-			found = i;
-	}
-	return found;
 }
 
 static uint64_t count_samples(const struct flame_profile *p, flame_type type)
@@ -93,6 +84,25 @@ static uint64_t count_samples(const struct flame_profile *p, flame_type type)
 		nr += s->type == type ? s->nr_samples : 0;
 	}
 	return nr;
+}
+
+/* Return: the type called @event, or else named by it; one that has samples before one that has none. */
+static flame_type find_type(const struct flame_profile *p, const char *event)
+{
+	flame_type found = 0;
+	int best = 0;
+
+	for (flame_type i = 1; i < flame_nr_types(p); i++) {
+		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
+		bool whole = name.len == strlen(event) && !memcmp(name.s, event, name.len);
+		int rank = !whole && !names(event, name) ? 0 : 1 + whole + 2 * (count_samples(p, i) > 0);
+
+		if (rank > best) {
+			best = rank;
+			found = i;
+		}
+	}
+	return found;
 }
 
 /* Return: "cycles (12 samples), instructions (3 samples)" without @except; owned by the caller; NULL without memory. */

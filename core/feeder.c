@@ -17,6 +17,7 @@
 struct item {
 	struct flame_feed feed;
 	size_t start;		/* in the batch's frames */
+	size_t first_sample;	/* in the batch's samples */
 	flame_stack root;	/* what its frames are pushed onto */
 };
 
@@ -33,13 +34,14 @@ struct batch {
 	size_t nr_frames, room_frames, room_stacks;
 	struct item items[MAX_ITEMS];
 	size_t nr_items;
+	struct flame_sample *samples;
+	size_t nr_samples, room_samples;
 	struct mark *marks;	/* by item */
 	size_t nr_marks, room_marks;
 };
 
 struct flame_feeder {
 	struct flame_profile *p;
-	flame_type type;
 	struct batch batches[NR_BATCHES];
 	atomic_int error;
 	/* The taker's. */
@@ -59,17 +61,24 @@ struct flame_feeder {
 
 /* Taking batches. */
 
-static int add_sample(struct flame_feeder *f, flame_stack stack, struct flame_number count)
-{
-	const struct flame_sample s = { .stack = stack, .type = f->type, .value = count.value };
-
-	return flame_sample_add_scaled(f->p, &s, count.scale);
-}
-
 /* Return: the stack of an item's first @nr_frames frames behind the known ones. */
 static flame_stack item_stack(const struct batch *b, const struct item *item, uint32_t nr_frames)
 {
 	return nr_frames ? b->stacks[item->start + nr_frames - 1] : item->root;
+}
+
+static int add_samples(struct flame_feeder *f, const struct batch *b, const struct item *item)
+{
+	const struct flame_feed *feed = &item->feed;
+	const struct flame_sample s = {
+		.stack = item_stack(b, item, feed->nr), .type = feed->type, .value = feed->count.value,
+	};
+
+	if (!feed->samples)
+		return flame_sample_add_scaled(f->p, &s, feed->count.scale);
+	for (size_t i = 0; i < feed->nr_samples; i++)
+		b->samples[item->first_sample + i].stack = s.stack;
+	return flame_samples_add(f->p, b->samples + item->first_sample, feed->nr_samples);
 }
 
 /* Paths wait for memory together; each begins at a mark or at the root. */
@@ -158,7 +167,7 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 			err = set_mark(f, b, &b->marks[next]);
 	}
 	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_sample(f, item_stack(b, &b->items[i], b->items[i].feed.nr), b->items[i].feed.count);
+		err = add_samples(f, b, &b->items[i]);
 	return err ? err : keep_last(f, b);
 }
 
@@ -166,7 +175,7 @@ static void take(struct flame_feeder *f, struct batch *b)
 {
 	if (b->nr_items && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = b->nr_marks = 0;
+	b->nr_items = b->nr_frames = b->nr_marks = b->nr_samples = 0;
 }
 
 static void *taker(void *arg)
@@ -195,14 +204,13 @@ static void *taker(void *arg)
 
 /* Filling batches. */
 
-struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, bool threaded)
+struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 {
 	struct flame_feeder *f = calloc(1, sizeof(*f));
 
 	if (!f)
 		return NULL;
 	f->p = p;
-	f->type = type;
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_cond_init(&f->changed, NULL);
 	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);
@@ -247,7 +255,13 @@ int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
 {
 	struct batch *b = filling(f);
 
-	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames };
+	if (feed->samples) {
+		if (!array_reserve((void **)&b->samples, &b->room_samples, b->nr_samples + feed->nr_samples, sizeof(*b->samples)))
+			return FLAME_ENOMEM;
+		memcpy(b->samples + b->nr_samples, feed->samples, feed->nr_samples * sizeof(*b->samples));
+	}
+	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames, .first_sample = b->nr_samples };
+	b->nr_samples += feed->samples ? feed->nr_samples : 0;
 	b->nr_frames += feed->nr;
 	return f->error;
 }
@@ -287,6 +301,7 @@ int flame_feeder_free(struct flame_feeder *f)
 		free(f->batches[i].frames);
 		free(f->batches[i].stacks);
 		free(f->batches[i].marks);
+		free(f->batches[i].samples);
 	}
 	free(f->marked);
 	free(f->last);

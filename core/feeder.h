@@ -5,23 +5,27 @@
  * Paths of frames on their way into a profile. With two threads one reads text and finds frames,
  * the other finds stacks and adds samples: the tables that they touch are different ones.
  *
- * Until flame_feeder_free() only strings and frames may be added to the profile by others.
+ * Until flame_feeder_free() only strings and frames may be added to the profile by others; without a
+ * thread of its own, anything.
  */
 #include "flame.h"
 #include "number.h"
 
 struct flame_feeder;
 
-/* Return: a feeder of samples of @type into @p, with a thread of its own if @threaded; NULL without memory. */
-struct flame_feeder *flame_feeder_new(struct flame_profile *p, flame_type type, bool threaded);
+/* Return: a feeder of samples into @p, with a thread of its own if @threaded; NULL without memory. */
+struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded);
 
 /* A path that is to be added; where it begins is known from an earlier one. */
 struct flame_feed {
 	uint32_t skip;		/* frames that are known already: those of @same or of @mark */
 	uint32_t nr;		/* frames behind them */
 	bool same;		/* the first @skip are those of the path before, which had known fewer or as many */
+	flame_type type;
 	uint32_t mark;		/* else: the first @skip are those up to this mark; 0: @skip is 0 */
 	struct flame_number count;
+	const struct flame_sample *samples;	/* not NULL: its samples, but for their stack, and not @type and @count; copied */
+	uint32_t nr_samples;
 };
 
 /* Return: room for the @nr frames behind those that are known, the root's first; NULL without memory. */

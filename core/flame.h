@@ -236,6 +236,11 @@ int flame_type_join(struct flame_profile *p, flame_type into, flame_type from);
  */
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample);
 /*
+ * The same for samples of one stack and one task whose types all differ: where the stack has none
+ * yet, no sums need be looked for.
+ */
+int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr);
+/*
  * The same for a value at @scale: the type's scale is raised to it, or the value to the type's.
  */
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale);

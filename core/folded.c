@@ -60,7 +60,13 @@ static bool find_type(const struct flame_profile *p, const char *name, flame_typ
 
 bool flame_is_differential(const struct flame_profile *p, flame_type *before, flame_type *after)
 {
-	return find_type(p, FLAME_TYPE_BEFORE, before) && find_type(p, FLAME_TYPE_AFTER, after);
+	flame_type first, second;
+
+	if (!find_type(p, FLAME_TYPE_BEFORE, &first) || !find_type(p, FLAME_TYPE_AFTER, &second))
+		return false;
+	*before = first;
+	*after = second;
+	return true;
 }
 
 size_t flame_thread_frame(struct flame_span s)

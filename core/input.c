@@ -124,6 +124,18 @@ bool flame_input_can_slice(const struct flame_input *in, uint64_t *size)
 	return true;
 }
 
+int flame_input_fd(const struct flame_input *in)
+{
+	return in->slice ? in->fd : -1;
+}
+
+void flame_input_seek(struct flame_input *in, uint64_t offset)
+{
+	in->base = offset;
+	in->pos = in->end = 0;
+	in->eof = false;
+}
+
 static uint64_t count_lines(const char *s, size_t len)
 {
 	return scan_count(s, len, '\n');
@@ -199,6 +211,29 @@ struct flame_span flame_peek(struct flame_input *in, size_t want)
 	return (struct flame_span){ in->buf + in->pos, in->end - in->pos };
 }
 
+int flame_unread(struct flame_input *in, const char *bytes, size_t len)
+{
+	size_t left = in->end - in->pos;
+
+	if (len > in->pos) {
+		if (in->room < len + left + MIN_READ) {
+			char *buf = realloc(in->buf, len + left + MIN_READ);
+
+			if (!buf)
+				return FLAME_ENOMEM;
+			in->buf = buf;
+			in->room = len + left + MIN_READ;
+		}
+		memmove(in->buf + len, in->buf + in->pos, left);
+		in->base = in->base + in->pos - len;
+		in->pos = len;
+		in->end = len + left;
+	}
+	in->pos -= len;
+	memcpy(in->buf + in->pos, bytes, len);
+	return 0;
+}
+
 /* Step over what is left of a line that is longer than any view. */
 static void skip_long_line(struct flame_input *in)
 {
@@ -262,6 +297,8 @@ uint64_t flame_input_line_nr(const struct flame_input *in)
 {
 	uint64_t size, before = in->base + in->pos;
 
+	if (in->binary)
+		return 0;
 	if (in->slice || flame_input_can_slice(in, &size))
 		return count_file_lines(in, before ? before - 1 : 0) + 1;
 	if (!in->pos)

@@ -25,6 +25,7 @@ struct flame_input {
 	int directory;		/* that the file stands for; -1: none. Borrowed */
 	bool eof;
 	bool slice;
+	bool binary;		/* set by a converter: there are no lines to be named in messages */
 	uint64_t *progress;	/* bytes read are added to it; borrowed, shared by slices; NULL: nobody asks */
 	int error;		/* FLAME_EIO, FLAME_EDAMAGED: the input ended early */
 	int os_error;		/* errno of FLAME_EIO */
@@ -42,6 +43,14 @@ void flame_input_close(struct flame_input *in);
 bool flame_input_can_slice(const struct flame_input *in, uint64_t *size);
 
 /*
+ * Of a slice of a plain file: bytes can be read anywhere in it, too.
+ * Return: what pread(2) reads from; -1 where the input can only be read on.
+ */
+int flame_input_fd(const struct flame_input *in);
+/* Of such a slice: go on at @offset of the file. */
+void flame_input_seek(struct flame_input *in, uint64_t offset);
+
+/*
  * Have at least @want bytes in the view, fewer only at the end or beyond FLAME_VIEW_MAX.
  * Return: the view; valid until the next call.
  */
@@ -51,6 +60,11 @@ static inline void flame_take(struct flame_input *in, size_t n)
 {
 	in->pos += n;
 }
+/*
+ * Put @len bytes back that were taken last, however long ago they left the view.
+ * Return: 0 or FLAME_ENOMEM.
+ */
+int flame_unread(struct flame_input *in, const char *bytes, size_t len);
 /*
  * The next line without its end ("\n" or "\r\n"), valid until the next call. The last line needs
  * no end, unless the input is damaged there: then it is left out. Lines beyond FLAME_VIEW_MAX are stepped over and counted in nr_long.
@@ -63,7 +77,7 @@ static inline uint64_t flame_input_offset(const struct flame_input *in)
 {
 	return in->base + in->pos;
 }
-/* Return: the number (from 1) of the line that holds the byte before the view, or the first. */
+/* Return: the number (from 1) of the line that holds the byte before the view, or the first; 0 in binary input. */
 uint64_t flame_input_line_nr(const struct flame_input *in);
 
 #endif

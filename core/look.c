@@ -17,7 +17,6 @@ struct look {
 #define START(magic) magic, sizeof(magic) - 1
 
 static const struct look looks[] = {
-	{ START("FLR\0"), NULL, "a JFR recording; this version cannot read it yet" },
 	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
 	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
@@ -29,13 +28,9 @@ static const struct look looks[] = {
 	{ NULL, 0, "<svg", "an SVG picture, perhaps a flame graph already; give the profile that it was made from" },
 	{ NULL, 0, "<!DOCTYPE html", "an HTML page; give the profile that it was made from" },
 	{ NULL, 0, "<html", "an HTML page; give the profile that it was made from" },
-	{ NULL, 0, "\"traceEvents\"", "a Chrome trace (JSON); this version cannot read it yet" },
-	{ NULL, 0, "\"callFrame\"", "a V8 CPU profile (JSON); this version cannot read it yet" },
 	{ NULL, 0, "speedscope", "a speedscope file (JSON); this version cannot read it yet" },
 	{ START("{"), NULL, "JSON; this version cannot read it yet" },
 	{ START("["), NULL, "JSON; this version cannot read it yet" },
-	{ NULL, 0, "Attaching ", "bpftrace's output; this version cannot read it yet" },
-	{ START("\x0a"), "\x12", "perhaps a pprof file; this version cannot read it yet" },
 };
 
 static bool looks_like(const struct look *look, struct flame_span head)

@@ -125,33 +125,61 @@ static struct flame_sample *sample_find(struct flame_profile *p, const struct fl
 	return row < 0 ? NULL : &p->samples[row];
 }
 
+/* What the profile does not keep apart goes; nothing but failures is left to do with @s. */
+static void normalise(struct flame_profile *p, struct flame_sample *s)
+{
+	if (!s->nr_samples)
+		s->nr_samples = 1;
+	if (!p->options.keep_task)
+		s->task = 0;
+	if (!p->options.count)
+		return;
+	s->value = (int64_t)s->nr_samples;
+	if (!scale_up(&s->value, flame_type_get(p, s->type)->scale))
+		profile_fail(p, FLAME_EOVERFLOW);
+}
+
+static int sample_append(struct flame_profile *p, const struct flame_sample *s)
+{
+	if (p->error || !GROW(p, samples))
+		return p->error;
+	p->samples[p->nr_samples++] = *s;
+	p->is_sampled[s->stack / 64] |= 1ull << (s->stack % 64);
+	return 0;
+}
+
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 {
 	struct flame_sample s = *sample, *sum;
 
 	if (p->error)
 		return p->error;
-	if (!s.nr_samples)
-		s.nr_samples = 1;
-	if (!p->options.keep_task)
-		s.task = 0;
-	if (p->options.count) {
-		s.value = (int64_t)s.nr_samples;
-		if (!scale_up(&s.value, flame_type_get(p, s.type)->scale))
-			profile_fail(p, FLAME_EOVERFLOW);
-	}
+	normalise(p, &s);
 	sum = sample_find(p, &s);
-	if (sum) {
-		if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
-		    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
-			profile_fail(p, FLAME_EOVERFLOW);
-		return p->error;
+	if (!sum)
+		return sample_append(p, &s);
+	if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
+	    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
+		profile_fail(p, FLAME_EOVERFLOW);
+	return p->error;
+}
+
+int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr)
+{
+	bool fresh = nr && !p->error && !flame_stack_has_samples(p, samples->stack);
+	int err = p->error;
+
+	for (size_t i = 0; !err && i < nr; i++) {
+		struct flame_sample s = samples[i];
+
+		if (!fresh) {
+			err = flame_sample_add(p, &s);
+			continue;
+		}
+		normalise(p, &s);
+		err = sample_append(p, &s);
 	}
-	if (p->error || !GROW(p, samples))
-		return p->error;
-	p->samples[p->nr_samples++] = s;
-	p->is_sampled[s.stack / 64] |= 1ull << (s.stack % 64);
-	return 0;
+	return err;
 }
 
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)

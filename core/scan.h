@@ -121,4 +121,89 @@ static inline size_t scan_empty_line(const char *s, size_t len)
 	return len;
 }
 
+/*
+ * Return: where the first byte of s[from .. len) stands that ends a plain run of a JSON string: a quote, a backslash
+ * or a control byte; len where there is none.
+ */
+static inline size_t scan_quoted(const char *s, size_t from, size_t len)
+{
+	size_t i = from;
+
+#ifdef __SSE2__
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
+
+	for (; i + 16 <= len; i += 16) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
+		int mask = _mm_movemask_epi8(_mm_or_si128(hit, _mm_cmpeq_epi8(_mm_min_epu8(block, control), block)));
+
+		if (mask)
+			return i + (size_t)__builtin_ctz((unsigned int)mask);
+	}
+#endif
+	while (i < len && s[i] != '"' && s[i] != '\\' && (unsigned char)s[i] >= 0x20)
+		i++;
+	return i;
+}
+
+/* Return: where the first quote or bracket of JSON stands in s[from .. len); len where there is none. */
+static inline size_t scan_bracket(const char *s, size_t from, size_t len)
+{
+	size_t i = from;
+
+#ifdef __SSE2__
+	/* '[' and '{', ']' and '}' differ in one bit. */
+	const __m128i quote = _mm_set1_epi8('"'), bit = _mm_set1_epi8(0x20);
+	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}');
+
+	for (; i + 16 <= len; i += 16) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+		__m128i low = _mm_or_si128(block, bit);
+		__m128i hit = _mm_or_si128(_mm_cmpeq_epi8(low, open), _mm_cmpeq_epi8(low, close));
+		int mask = _mm_movemask_epi8(_mm_or_si128(hit, _mm_cmpeq_epi8(block, quote)));
+
+		if (mask)
+			return i + (size_t)__builtin_ctz((unsigned int)mask);
+	}
+#endif
+	while (i < len && s[i] != '"' && (s[i] | 0x20) != '{' && (s[i] | 0x20) != '}')
+		i++;
+	return i;
+}
+
+#ifdef __SSE2__
+/* What stands where in 64 bytes of JSON, a bit for each. */
+struct scan_json {
+	uint64_t quotes, backslashes, brackets, controls;
+};
+
+static inline struct scan_json scan_json_block(const char *s)
+{
+	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), bit = _mm_set1_epi8(0x20);
+	const __m128i open = _mm_set1_epi8('{'), close = _mm_set1_epi8('}'), control = _mm_set1_epi8(0x1f);
+	struct scan_json r = { 0 };
+
+	for (unsigned int i = 0; i < 64; i += 16) {
+		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+		__m128i low = _mm_or_si128(block, bit);
+		__m128i bracket = _mm_or_si128(_mm_cmpeq_epi8(low, open), _mm_cmpeq_epi8(low, close));
+		__m128i is_control = _mm_cmpeq_epi8(_mm_min_epu8(block, control), block);
+
+		r.quotes |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, quote)) << i;
+		r.backslashes |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(block, backslash)) << i;
+		r.brackets |= (uint64_t)(uint32_t)_mm_movemask_epi8(bracket) << i;
+		r.controls |= (uint64_t)(uint32_t)_mm_movemask_epi8(is_control) << i;
+	}
+	return r;
+}
+
+/* Return: a bit for each bit of @x that has an odd number of bits at and below it. */
+static inline uint64_t scan_odd(uint64_t x)
+{
+	for (unsigned int i = 1; i < 64; i *= 2)
+		x ^= x << i;
+	return x;
+}
+#endif
+
 #endif

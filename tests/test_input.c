@@ -354,13 +354,52 @@ static void test_open_fails(void **state)
 	}
 }
 
+/* Bytes that were put back come again, also more of them than the buffer has room for. */
+static void test_unread(void **state)
+{
+	size_t len = (size_t)3 << 20, got = 0;
+	char *text = malloc(len), *again = malloc(len);
+	struct flame_input in;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_non_null(f);
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)(i * 7 + i / 251);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	rewind(f);
+	assert_int_equal(flame_input_open_fd(&in, fileno(f), "test"), 0);
+	flame_peek(&in, 100);
+	flame_take(&in, 100);
+	assert_int_equal(flame_unread(&in, text + 90, 10), 0);
+	assert_int_equal(flame_input_offset(&in), 90);
+	while (flame_input_offset(&in) < len - 10) {
+		struct flame_span s = flame_peek(&in, 1);
+		size_t left = len - 10 - (size_t)flame_input_offset(&in);
+
+		flame_take(&in, s.len < left ? s.len : left);
+	}
+	assert_int_equal(flame_unread(&in, text + 5, len - 15), 0);
+	assert_int_equal(flame_input_offset(&in), 5);
+	for (struct flame_span s; (s = flame_peek(&in, 1)).len; got += s.len) {
+		memcpy(again + got, s.s, s.len);
+		flame_take(&in, s.len);
+	}
+	assert_int_equal(got, len - 5);
+	assert_memory_equal(again, text + 5, got);
+	flame_input_close(&in);
+	fclose(f);
+	free(text);
+	free(again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines), cmocka_unit_test(test_utf16), cmocka_unit_test(test_gzip),
 		cmocka_unit_test(test_gzip_utf16), cmocka_unit_test(test_gzip_cut), cmocka_unit_test(test_zstd),
 		cmocka_unit_test(test_long_lines), cmocka_unit_test(test_peek), cmocka_unit_test(test_slices),
-		cmocka_unit_test(test_open_fails),
+		cmocka_unit_test(test_open_fails), cmocka_unit_test(test_unread),
 	};
 
 	/* A reader that stops early leaves its writer alone. */

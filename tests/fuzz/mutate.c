@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mutate FILE... - each file (up to 4 KiB of it) cut at every byte, and with every byte changed, read
- * as what it is recognised as and as each format, and written as folded text and as a picture.
- * Nothing may crash: to be linked with the sanitizers' build.
+ * mutate [--as FORMAT] FILE... - each file (up to 4 KiB of it) cut at every byte, and with every byte changed, read
+ * as what it is recognised as and as each format, or only as FORMAT, and written as folded text and as a picture.
+ * Nothing may crash: best linked with the sanitizers' build.
  */
 #include "fuzz.h"
 
@@ -15,6 +15,7 @@
 #define MAX_SIZE 4096
 
 static unsigned long nr_runs;
+static const char *only_format;
 
 static void draw(const struct flame_profile *p)
 {
@@ -42,9 +43,11 @@ static void run_as(const char *from, const uint8_t *data, size_t size)
 
 static void run_all(const uint8_t *data, size_t size)
 {
-	run_as(NULL, data, size);
-	for (size_t i = 0; flame_converters[i]; i++)
-		run_as(flame_converters[i]->name, data, size);
+	run_as(only_format, data, size);
+	for (size_t i = 0; !only_format && flame_converters[i]; i++) {
+		if (flame_converters[i]->read)
+			run_as(flame_converters[i]->name, data, size);
+	}
 }
 
 static void mutate(const uint8_t *data, size_t size)
@@ -59,10 +62,10 @@ static void mutate(const uint8_t *data, size_t size)
 		memcpy(copy, data, size);
 		for (size_t j = 0; j < sizeof(changes); j++) {
 			copy[i] = data[i] ^ changes[j];
-			run_as(NULL, copy, size);
+			run_as(only_format, copy, size);
 		}
 		copy[i] = i % 3 == 0 ? '\n' : i % 3 == 1 ? ' ' : '\0';
-		run_as(NULL, copy, size);
+		run_as(only_format, copy, size);
 		free(copy);
 		run_all(data, i);
 	}
@@ -87,9 +90,15 @@ static bool mutate_file(const char *path)
 
 int main(int argc, char **argv)
 {
-	bool ok = argc > 1;
+	int first = 1;
+	bool ok;
 
-	for (int i = 1; i < argc; i++)
+	if (argc > 2 && !strcmp(argv[1], "--as")) {
+		only_format = argv[2];
+		first = 3;
+	}
+	ok = argc > first;
+	for (int i = first; i < argc; i++)
 		ok &= mutate_file(argv[i]);
 	printf("%lu inputs read, no crash\n", nr_runs);
 	return ok ? 0 : 1;

@@ -1,0 +1,1071 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bpftrace - maps that bpftrace prints, as text or as JSON (-f json):
+ *
+ *     @name[
+ *         leaf+5
+ *         main+24
+ *     , 
+ *         schedule+35
+ *     , comm, 28687]: 3
+ *
+ * Any map that has a stack among its keys is read. Seen: bpftrace 0.17; what newer ones print is read as their
+ * source says (frames behind 8 blanks, "[inlined] " and "@file:line", modes perf, raw and build_id).
+ * Documentation/formats/bpftrace.md has the grammar. Not read: printf(), print() of values that are no map,
+ * time series.
+ *
+ * The key's scalars are root frames, in their order. Stacks follow, a user's before the kernel's. Nothing in the
+ * text says which is which: addresses and names do, mostly; else the stacks stay in the key's order.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../core/hash.h"
+#include "../core/json.h"
+#include "../core/table.h"
+#include "bpf_text.h"
+
+#define BPFTRACE_MAPS_MAX 256
+#define NAME_MAX_BYTES 128
+#define NR_SEEN 64
+
+/* What the values of a map are. */
+enum form {
+	FORM_PLAIN,	/* a number: count(), sum(), min(), max(), and avg() in text */
+	FORM_TOTAL,	/* the sum and the number of stats() */
+	FORM_COUNT,
+	FORM_AVERAGE,
+	FORM_HIST,	/* how many values all of the histogram's buckets hold */
+	NR_FORMS,
+};
+
+static const char *const form_suffix[NR_FORMS] = { "", ":total", ":count", ":avg", ":hist" };
+
+struct map {
+	uint64_t hash;		/* of its name */
+	bool wanted;		/* --event names it */
+	char name[NAME_MAX_BYTES];
+	size_t len;
+	flame_type types[NR_FORMS];
+};
+
+/* A stack of the key at hand: frames of text.frames, the leaf's first. */
+struct part {
+	size_t start, nr;
+	int64_t side;		/* of all frames together: above 0 the kernel's */
+};
+
+/* How often a map was printed. */
+struct seen {
+	uint64_t hash;
+	uint64_t nr;
+};
+
+struct state {
+	/* Set by prepare(). */
+	bool json;
+	int first_side;		/* above 0: the first of two stacks is the kernel's, in what could be told */
+
+	struct bpf_text text;
+	struct map *maps;
+	size_t nr_maps, room_maps;
+	size_t map;		/* index + 1 of the one whose name came last */
+
+	/* The key at hand. */
+	bool open;		/* its value is still to come */
+	bool has_stack;		/* perhaps an empty one */
+	bool is_hist;		/* buckets follow */
+	int64_t buckets;
+	struct part *parts;
+	size_t nr_parts, room_parts;
+	flame_frame *scalars;
+	size_t nr_scalars, room_scalars;
+
+	/* For finish(). */
+	uint64_t first;		/* hash of the map that the first line names; 0: none */
+	uint64_t printing;	/* hash of the map whose plain values were the last thing that came; 0: none */
+	struct seen seen[NR_SEEN];
+	uint64_t nr_flat;	/* values of maps without a stack */
+	uint64_t nr_full;	/* failed updates of a map */
+};
+
+/* Keys. */
+
+static void reset_key(struct state *st)
+{
+	st->open = st->has_stack = st->is_hist = false;
+	st->buckets = 0;
+	st->nr_parts = st->nr_scalars = st->text.nr_frames = 0;
+}
+
+static int open_stack(struct state *st)
+{
+	st->has_stack = true;
+	if (!array_reserve((void **)&st->parts, &st->room_parts, st->nr_parts + 1, sizeof(*st->parts)))
+		return FLAME_ENOMEM;
+	st->parts[st->nr_parts++] = (struct part){ .start = st->text.nr_frames };
+	return 0;
+}
+
+static int add_frame(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	flame_frame frame;
+	int side, err = st->nr_parts ? 0 : open_stack(st);
+
+	if (err)
+		return err;
+	frame = bpf_find_frame(&st->text, rd, line, &side);
+	if (!bpf_push(&st->text, frame))
+		return FLAME_ENOMEM;
+	st->parts[st->nr_parts - 1].nr++;
+	st->parts[st->nr_parts - 1].side += side;
+	return 0;
+}
+
+/* A part of the key that is no stack; an empty one is a stack of which nothing was printed. */
+static int add_scalar(struct flame_reader *rd, struct flame_span s)
+{
+	struct state *st = rd->state;
+	flame_frame frame;
+
+	s = bpf_trim(s);
+	if (!s.len) {
+		st->has_stack = true;
+		return 0;
+	}
+	if (rd->options->root == FLAME_ROOT_NONE)
+		return 0;
+	frame = bpf_make_frame(&st->text, rd, s, FLAME_TASK);
+	if (!frame || !array_reserve((void **)&st->scalars, &st->room_scalars, st->nr_scalars + 1, sizeof(frame)))
+		return FLAME_ENOMEM;
+	st->scalars[st->nr_scalars++] = frame;
+	return 0;
+}
+
+static int add_scalars(struct flame_reader *rd, struct flame_span s, const char *separator)
+{
+	size_t n = strlen(separator);
+	const char *end;
+	int err = 0;
+
+	while (!err && (end = memmem(s.s, s.len, separator, n))) {
+		err = add_scalar(rd, (struct flame_span){ s.s, (size_t)(end - s.s) });
+		s.len -= (size_t)(end + n - s.s);
+		s.s = end + n;
+	}
+	return err ? err : add_scalar(rd, s);
+}
+
+/* The same for JSON, where stacks stand among the scalars: each begins with a newline and ends with one. */
+static int read_json_key(struct flame_reader *rd, struct flame_span s)
+{
+	const char *at = s.s, *end = s.s + s.len;
+	int err = 0;
+
+	for (;;) {
+		if (at < end && *at == '\n') {
+			err = open_stack(rd->state);
+			while (!err && ++at < end && *at != ',') {
+				const char *nl = memchr(at, '\n', (size_t)(end - at));
+				struct flame_span line = { at, (size_t)((nl ? nl : end) - at) };
+
+				at = nl ? nl : end;
+				err = bpf_trim(line).len ? add_frame(rd, line) : 0;
+			}
+		} else {
+			const char *comma = memchr(at, ',', (size_t)(end - at));
+
+			err = add_scalar(rd, (struct flame_span){ at, (size_t)((comma ? comma : end) - at) });
+			at = comma ? comma : end;
+		}
+		if (err || at >= end)
+			return err;
+		at++;
+	}
+}
+
+/* Samples. */
+
+static int side_of(const struct part *part)
+{
+	return part->side > 0 ? BPF_KERNEL : part->side < 0 ? BPF_USER : 0;
+}
+
+/* Which of the key's stacks are the kernel's. Those lie above the user's; else the order of the key stays. */
+static bool is_kernel(const struct state *st, size_t i)
+{
+	int side = side_of(&st->parts[i]);
+
+	if (side || st->nr_parts != 2)
+		return side > 0;
+	side = side_of(&st->parts[1 - i]);
+	if (side)
+		return side < 0;
+	return st->first_side && (st->first_side > 0) == (i == 0);
+}
+
+static size_t put_stacks(struct flame_reader *rd, flame_frame *to, bool kernel)
+{
+	struct state *st = rd->state;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < st->nr_parts; i++) {
+		const struct part *part = &st->parts[i];
+
+		if (is_kernel(st, i) != kernel)
+			continue;
+		for (size_t k = part->start + part->nr; k-- > part->start;)
+			to[nr++] = kernel ? bpf_kernel_frame(&st->text, rd, st->text.frames[k]) : st->text.frames[k];
+	}
+	return nr;
+}
+
+static int add_sample(struct flame_reader *rd, flame_type type, int64_t value)
+{
+	struct state *st = rd->state;
+	size_t nr = st->nr_scalars;
+	flame_frame *frames = bpf_path(&st->text, nr + st->text.nr_frames + 1);
+
+	if (!frames)
+		return FLAME_ENOMEM;
+	if (nr)
+		memcpy(frames, st->scalars, nr * sizeof(*frames));
+	nr += put_stacks(rd, frames + nr, false);
+	nr += put_stacks(rd, frames + nr, true);
+	if (!nr)
+		frames[nr++] = bpf_make_frame(&st->text, rd, (struct flame_span){ "[unknown]", 9 }, FLAME_USER);
+	return bpf_path_add(&st->text, nr, type, value);
+}
+
+static flame_type find_type(struct flame_reader *rd, struct map *map, enum form form)
+{
+	struct flame_type_info info = { 0 };
+	char name[NAME_MAX_BYTES + 8], *end;
+
+	if (!map->types[form]) {
+		end = mempcpy(name, map->name, map->len);
+		end = stpcpy(end, form_suffix[form]);
+		info.name = flame_intern(rd->profile, name, (size_t)(end - name));
+		if (form == FORM_HIST || form == FORM_COUNT)
+			info.unit = flame_intern(rd->profile, "count", 5);
+		map->types[form] = flame_type_row(rd->profile, &info);
+	}
+	return map->types[form];
+}
+
+static int add_value(struct flame_reader *rd, enum form form, int64_t value)
+{
+	struct state *st = rd->state;
+	struct map *map = &st->maps[st->map - 1];
+
+	if (!st->has_stack && !map->wanted) {
+		st->nr_flat++;
+		return 0;
+	}
+	return add_sample(rd, find_type(rd, map, form), value);
+}
+
+static int too_big(struct flame_reader *rd)
+{
+	return flame_fail(rd, FLAME_EOVERFLOW, "a value does not fit 64 bits");
+}
+
+/* Maps. */
+
+static bool is_wanted(const struct flame_reader *rd, struct flame_span name)
+{
+	const char *event = rd->options->event;
+	size_t n;
+
+	if (!event)
+		return false;
+	if (event[0] != '@') {
+		name.s++;
+		name.len--;
+	}
+	n = strlen(event);
+	return n >= name.len && !memcmp(event, name.s, name.len) && (n == name.len || event[name.len] == ':');
+}
+
+/* Return: false where it is one too many, or without memory. */
+static bool set_map(struct flame_reader *rd, struct flame_span name)
+{
+	struct state *st = rd->state;
+	uint64_t hash = hash_bytes(name.s, name.len) | 1;
+	struct map *map;
+
+	if (st->map && st->maps[st->map - 1].hash == hash)
+		return true;
+	for (st->map = 1; st->map <= st->nr_maps; st->map++) {
+		if (st->maps[st->map - 1].hash == hash)
+			return true;
+	}
+	st->map = 0;
+	if (st->nr_maps == BPFTRACE_MAPS_MAX || name.len > NAME_MAX_BYTES ||
+	    !array_reserve((void **)&st->maps, &st->room_maps, st->nr_maps + 1, sizeof(*map)))
+		return false;
+	map = &st->maps[st->nr_maps++];
+	*map = (struct map){ .hash = hash, .len = name.len, .wanted = is_wanted(rd, name) };
+	memcpy(map->name, name.s, name.len);
+	st->map = st->nr_maps;
+	return true;
+}
+
+/* A map's values end: it was printed once more. */
+static void count_print(struct state *st, uint64_t hash, uint64_t nr)
+{
+	for (size_t i = 0; i < NR_SEEN; i++) {
+		struct seen *seen = &st->seen[i];
+
+		if (!seen->hash)
+			seen->hash = hash;
+		if (seen->hash == hash) {
+			seen->nr += nr;
+			return;
+		}
+	}
+}
+
+static void end_print(struct state *st)
+{
+	if (st->printing)
+		count_print(st, st->printing, 1);
+	st->printing = 0;
+}
+
+/* Text. */
+
+static bool is_word(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* "@name[" at the start. Return: the length of the name; 0 where it is something else. */
+static size_t map_name(struct flame_span line)
+{
+	size_t n = 1;
+
+	if (!line.len || line.s[0] != '@')
+		return 0;
+	while (n < line.len && is_word(line.s[n]))
+		n++;
+	return n < line.len && line.s[n] == '[' ? n : 0;
+}
+
+/* The number behind @word in @s. */
+static bool number_behind(struct flame_span s, const char *word, int64_t *value)
+{
+	const char *at = memmem(s.s, s.len, word, strlen(word));
+	size_t n = 0;
+
+	if (!at)
+		return false;
+	at += strlen(word);
+	while (at < s.s + s.len && (*at == ' ' || *at == '='))
+		at++;
+	while (at + n < s.s + s.len && (at[n] == '-' || (at[n] >= '0' && at[n] <= '9')))
+		n++;
+	return bpf_integer((struct flame_span){ at, n }, value) == FLAME_NUMBER_OK;
+}
+
+/* "count 4673, average 4096, total 19140608"; also "{ .count = 4673, .average = 4096, .total = 19140608 }". */
+static int read_stats(struct flame_reader *rd, struct flame_span s)
+{
+	int64_t count, total;
+	int err;
+
+	if (!number_behind(s, "count ", &count) || !number_behind(s, "total ", &total))
+		return flame_skip(rd, "a value that is not a number");
+	err = add_value(rd, FORM_TOTAL, total);
+	return err ? err : add_value(rd, FORM_COUNT, count);
+}
+
+/* What follows "]:". */
+static int read_value(struct flame_reader *rd, struct flame_span s)
+{
+	struct state *st = rd->state;
+	int64_t value;
+	int err;
+
+	st->open = false;
+	s = bpf_trim(s);
+	if (!s.len) {
+		st->is_hist = true;
+		return 0;
+	}
+	switch (bpf_integer(s, &value)) {
+	case FLAME_NUMBER_OK:
+		st->printing = st->has_stack ? st->maps[st->map - 1].hash : 0;
+		return add_value(rd, FORM_PLAIN, value);
+	case FLAME_NUMBER_TOO_BIG:
+		return st->has_stack ? too_big(rd) : 0;
+	default:
+		err = st->has_stack ? read_stats(rd, s) : 0;
+		return err;
+	}
+}
+
+/* The last "]:" of @s, with nothing or a blank behind it; NULL where there is none. */
+static const char *key_end(struct flame_span s)
+{
+	for (size_t i = s.len; i-- > 1;) {
+		if (s.s[i] == ':' && s.s[i - 1] == ']' && (i + 1 == s.len || s.s[i + 1] == ' '))
+			return s.s + i - 1;
+	}
+	return NULL;
+}
+
+/* What stands in the line that begins a key, and in those that separate or end its stacks. */
+static int read_parts(struct flame_reader *rd, struct flame_span s, bool first)
+{
+	struct state *st = rd->state;
+	const char *end = key_end(s);
+	struct flame_span key = { s.s, end ? (size_t)(end - s.s) : s.len };
+	bool ended = !first && !key.len;
+	int err = 0;
+
+	if (!first && key.len) {
+		/* The "," that separates it from what came before. */
+		key.s++;
+		key.len--;
+	}
+	if (end) {
+		err = ended ? 0 : add_scalars(rd, key, ", ");
+		return err ? err : read_value(rd, (struct flame_span){ end + 2, (size_t)(s.s + s.len - end - 2) });
+	}
+	key = bpf_trim(key);
+	if (key.len && key.s[key.len - 1] == ',')
+		key.len--;
+	if (key.len)
+		err = add_scalars(rd, key, ", ");
+	return err ? err : open_stack(st);
+}
+
+/* A value is missing: the map's key is followed by something else. */
+static int drop_key(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (!st->open)
+		return 0;
+	reset_key(st);
+	return flame_skip(rd, "a key without a value");
+}
+
+/* The same at the end of the input: it is cut off. */
+static int end_key(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (rd->input->limit != UINT64_MAX)
+		return drop_key(rd);
+	reset_key(st);
+	if (rd->input->error)
+		return flame_skip(rd, "the key that the end of the input cuts off");
+	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a map's key: it is cut off; what came before is used");
+	rd->diag->damaged = true;
+	return 0;
+}
+
+static int close_hist(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	if (!st->is_hist)
+		return 0;
+	st->is_hist = false;
+	return st->buckets ? add_value(rd, FORM_HIST, st->buckets) : 0;
+}
+
+/* "[4K, 8K)            4560 |@@@@    |": Return: false where it is none. */
+static bool read_bucket(struct state *st, struct flame_span line)
+{
+	const char *bar = memchr(line.s, '|', line.len), *close;
+	int64_t value;
+
+	if (!bar || !line.len || (line.s[0] != '[' && line.s[0] != '('))
+		return false;
+	close = memrchr(line.s, ' ', (size_t)(bar - line.s - (bar > line.s)));
+	if (!close || bpf_integer(bpf_trim((struct flame_span){ close, (size_t)(bar - close) }), &value) != FLAME_NUMBER_OK)
+		return false;
+	return !__builtin_add_overflow(st->buckets, value, &st->buckets);
+}
+
+static int open_key(struct flame_reader *rd, struct flame_span line, size_t name)
+{
+	struct state *st = rd->state;
+	uint64_t last = st->map ? st->maps[st->map - 1].hash : 0;
+	int err = drop_key(rd);
+
+	if (err)
+		return err;
+	reset_key(st);
+	if (!set_map(rd, (struct flame_span){ line.s, name }))
+		return flame_skip(rd, "a map too many, or its name too long (BPFTRACE_MAPS_MAX 256)");
+	if (st->maps[st->map - 1].hash != last)
+		end_print(st);
+	st->open = true;
+	return read_parts(rd, (struct flame_span){ line.s + name + 1, line.len - name - 1 }, true);
+}
+
+/* Notices that tell of losses. */
+static void read_notice(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	int64_t nr;
+
+	if (bpf_starts(line, "Lost ") && number_behind(line, "Lost ", &nr) && nr > 0)
+		flame_lost_add(rd->profile, (uint64_t)nr);
+	st->nr_full += memmem(line.s, line.len, "map_update_elem", 15) || memmem(line.s, line.len, "Map full", 8);
+}
+
+static int read_line(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+	size_t name;
+	int err;
+
+	if (st->open && line.len && (line.s[0] == ' ' || line.s[0] == '\t'))
+		return add_frame(rd, line);
+	name = map_name(line);
+	if (name) {
+		err = close_hist(rd);
+		return err ? err : open_key(rd, line, name);
+	}
+	if (st->is_hist && read_bucket(st, line))
+		return 0;
+	err = close_hist(rd);
+	if (err)
+		return err;
+	if (st->open && line.len && (line.s[0] == ',' || line.s[0] == ']'))
+		return read_parts(rd, line, false);
+	if (bpf_starts(line, "Lost ") || bpf_starts(line, "WARNING") || bpf_starts(line, "stdin:")) {
+		read_notice(rd, line);
+		return 0;
+	}
+	if (st->open)	/* Modes raw and build_id indent nothing. */
+		return bpf_trim(line).len ? add_frame(rd, line) : 0;
+	end_print(st);
+	return 0;
+}
+
+static int read_lines(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	struct flame_span line;
+	int err = 0;
+
+	for (uint64_t i = 0; !err && flame_line(rd->input, &line); i++) {
+		err = read_line(rd, line);
+		if (!i && st->map)
+			st->first = st->maps[st->map - 1].hash;
+	}
+	if (!err)
+		err = close_hist(rd);
+	return err || !st->open ? err : end_key(rd);
+}
+
+/* JSON. */
+
+struct document {
+	char type[16];
+};
+
+static bool is_type(const struct document *doc, const char *type)
+{
+	return !strcmp(doc->type, type);
+}
+
+/* Numbers of a document of type stats are of avg(). */
+static enum form number_form(const struct document *doc)
+{
+	return is_type(doc, "stats") ? FORM_AVERAGE : FORM_PLAIN;
+}
+
+static int add_json_number(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
+{
+	int64_t value;
+
+	if (!flame_json_int(json, &value))
+		return too_big(rd);
+	return add_value(rd, number_form(doc), value);
+}
+
+/* A number that a double does not hold is written as a string. */
+static int add_json_string(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
+{
+	int64_t value;
+
+	switch (bpf_integer(json->text, &value)) {
+	case FLAME_NUMBER_OK:
+		return add_value(rd, number_form(doc), value);
+	case FLAME_NUMBER_TOO_BIG:
+		return too_big(rd);
+	default:
+		return flame_skip(rd, "a value that is not a number");
+	}
+}
+
+/* {"count": 5162, "average": 4096, "total": 21143552} */
+static int add_json_stats(struct flame_reader *rd, struct flame_json *json)
+{
+	int64_t count = 0, total = 0;
+	int err;
+
+	while (flame_json_next(json) == FLAME_JSON_KEY) {
+		int64_t *to = flame_json_is(json, "count") ? &count : flame_json_is(json, "total") ? &total : NULL;
+		enum flame_json_token token = to ? flame_json_next(json) : flame_json_skip(json);
+
+		if (to && (token == FLAME_JSON_STRING ? bpf_integer(json->text, to) != FLAME_NUMBER_OK :
+			   token != FLAME_JSON_NUMBER || !flame_json_int(json, to)))
+			return too_big(rd);
+	}
+	err = add_value(rd, FORM_TOTAL, total);
+	return err ? err : add_value(rd, FORM_COUNT, count);
+}
+
+/* [{"min": 4096, "max": 8191, "count": 5162}] */
+static int add_json_hist(struct flame_reader *rd, struct flame_json *json)
+{
+	enum flame_json_token token;
+	int64_t sum = 0, count;
+
+	while ((token = flame_json_next(json)) != FLAME_JSON_ARRAY_END && token != FLAME_JSON_ERROR) {
+		if (token != FLAME_JSON_OBJECT) {
+			flame_json_skip_rest(json, token);
+			continue;
+		}
+		while (flame_json_next(json) == FLAME_JSON_KEY) {
+			if (!flame_json_is(json, "count"))
+				flame_json_skip(json);
+			else if (flame_json_next(json) != FLAME_JSON_NUMBER || !flame_json_int(json, &count) ||
+				 __builtin_add_overflow(sum, count, &sum))
+				return too_big(rd);
+		}
+	}
+	return sum ? add_value(rd, FORM_HIST, sum) : 0;
+}
+
+static int read_json_value(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
+{
+	switch (flame_json_next(json)) {
+	case FLAME_JSON_NUMBER:
+		return add_json_number(rd, json, doc);
+	case FLAME_JSON_STRING:
+		return add_json_string(rd, json, doc);
+	case FLAME_JSON_OBJECT:
+		return add_json_stats(rd, json);
+	case FLAME_JSON_ARRAY:
+		return add_json_hist(rd, json);
+	case FLAME_JSON_ERROR:
+		return 0;
+	default:
+		return flame_skip(rd, "a value that is not a number");
+	}
+}
+
+/* {"@name": {"key": value, …}}; the value of a map without keys stands there alone. */
+static int read_json_map(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
+{
+	struct state *st = rd->state;
+	enum flame_json_token token;
+	int err = 0;
+
+	while (!err && flame_json_next(json) == FLAME_JSON_KEY) {
+		if (!json->text.len || !set_map(rd, json->text)) {
+			err = flame_skip(rd, "a map too many, or its name too long (BPFTRACE_MAPS_MAX 256)");
+			flame_json_skip(json);
+			continue;
+		}
+		token = flame_json_next(json);
+		if (token != FLAME_JSON_OBJECT) {
+			flame_json_skip_rest(json, token);
+			continue;
+		}
+		count_print(st, st->maps[st->map - 1].hash, 1);
+		while (!err && flame_json_next(json) == FLAME_JSON_KEY) {
+			reset_key(st);
+			err = read_json_key(rd, json->text);
+			if (!err)
+				err = read_json_value(rd, json, doc);
+		}
+	}
+	return err;
+}
+
+/* {"events": 12}, or the number alone. */
+static void read_json_lost(struct flame_reader *rd, struct flame_json *json)
+{
+	enum flame_json_token token = flame_json_next(json);
+	bool object = token == FLAME_JSON_OBJECT;
+	int64_t nr;
+
+	if (object)
+		token = flame_json_next(json);
+	while (token == FLAME_JSON_KEY || token == FLAME_JSON_NUMBER) {
+		if (token == FLAME_JSON_NUMBER && flame_json_int(json, &nr) && nr > 0)
+			flame_lost_add(rd->profile, (uint64_t)nr);
+		if (!object)
+			return;
+		token = flame_json_next(json);
+	}
+	if (object && token != FLAME_JSON_OBJECT_END && token != FLAME_JSON_ERROR)
+		flame_json_skip_rest(json, token);
+}
+
+/* A member of a document. */
+static int read_json_member(struct flame_reader *rd, struct flame_json *json, struct document *doc)
+{
+	bool maps = is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
+	enum flame_json_token token;
+	size_t n;
+
+	if (flame_json_is(json, "type")) {
+		token = flame_json_next(json);
+		if (token != FLAME_JSON_STRING) {
+			flame_json_skip_rest(json, token);
+			return 0;
+		}
+		n = json->text.len < sizeof(doc->type) ? json->text.len : 0;
+		memcpy(doc->type, json->text.s, n);
+		doc->type[n] = '\0';
+		return 0;
+	}
+	if (is_type(doc, "lost_events") && (flame_json_is(json, "data") || flame_json_is(json, "count"))) {
+		read_json_lost(rd, json);
+		return 0;
+	}
+	if (!maps || !flame_json_is(json, "data")) {
+		flame_json_skip(json);
+		return 0;
+	}
+	token = flame_json_next(json);
+	if (token == FLAME_JSON_OBJECT)
+		return read_json_map(rd, json, doc);
+	flame_json_skip_rest(json, token);
+	return 0;
+}
+
+/* {"type": "map", "data": …}, and so on, a line each. */
+static int read_documents(struct flame_reader *rd, struct flame_json *json)
+{
+	struct state *st = rd->state;
+	enum flame_json_token token;
+	int err = 0;
+
+	while (!err && (token = flame_json_next(json)) != FLAME_JSON_END && token != FLAME_JSON_ERROR) {
+		struct document doc = { 0 };
+
+		if (token != FLAME_JSON_OBJECT) {
+			flame_json_skip_rest(json, token);
+			continue;
+		}
+		while (!err && flame_json_next(json) == FLAME_JSON_KEY)
+			err = read_json_member(rd, json, &doc);
+		st->nr_full += is_type(&doc, "helper_error");
+	}
+	return err;
+}
+
+static int read_json(struct flame_reader *rd)
+{
+	struct flame_json *json = malloc(sizeof(*json));
+	const struct state *st = rd->state;
+	int err;
+
+	if (!json)
+		return FLAME_ENOMEM;
+	flame_json_init(json, rd->input);
+	json->many = true;
+	err = read_documents(rd, json);
+	if (!err && json->error)
+		err = flame_json_report(json, rd, st->text.has_paths);
+	flame_json_release(json);
+	free(json);
+	return err;
+}
+
+static int read(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	int err = bpf_text_init(&st->text, rd), ended;
+
+	/* Plain maps are gathered here where they are not told apart: the first type is the one that is used. */
+	if (!err && !rd->options->event)
+		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
+	if (!err)
+		err = st->json ? read_json(rd) : read_lines(rd);
+	ended = bpf_text_end(&st->text, rd);
+	return err ? err : ended;
+}
+
+static void release(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	bpf_text_release(&st->text);
+	free(st->maps);
+	free(st->parts);
+	free(st->scalars);
+}
+
+/* What the head tells. */
+
+static bool next_line(struct flame_span *text, struct flame_span *line)
+{
+	const char *nl = memchr(text->s, '\n', text->len);
+
+	if (!text->len)
+		return false;
+	*line = (struct flame_span){ text->s, nl ? (size_t)(nl - text->s) : text->len };
+	text->s += line->len + (nl != NULL);
+	text->len -= line->len + (nl != NULL);
+	return true;
+}
+
+struct survey {
+	size_t nr_keys;		/* of stacks, with their value */
+	size_t nr_begun;
+	int first_side;
+	bool open;
+	bool has_stack;
+	size_t nr_parts;
+	int64_t side[2];
+};
+
+static void survey_end(struct survey *sv)
+{
+	sv->nr_keys += sv->has_stack;
+	sv->open = false;
+	if (sv->nr_parts != 2)
+		return;
+	if ((sv->side[0] > 0 && sv->side[1] <= 0) || (sv->side[1] < 0 && sv->side[0] >= 0))
+		sv->first_side++;
+	if ((sv->side[1] > 0 && sv->side[0] <= 0) || (sv->side[0] < 0 && sv->side[1] >= 0))
+		sv->first_side--;
+}
+
+static void survey_line(struct survey *sv, struct flame_span line)
+{
+	size_t name = map_name(line);
+	struct bpf_frame f;
+
+	if (name) {
+		*sv = (struct survey){ .nr_keys = sv->nr_keys, .nr_begun = sv->nr_begun, .first_side = sv->first_side,
+				       .open = true };
+		line = bpf_trim((struct flame_span){ line.s + name + 1, line.len - name - 1 });
+		sv->has_stack = !line.len || line.s[0] == ',' || line.s[line.len - 1] == ',';
+		sv->nr_begun += sv->has_stack;
+	} else if (!sv->open) {
+		return;
+	} else if (line.len && line.s[0] != ',' && line.s[0] != ']') {
+		if (!sv->nr_parts)
+			sv->nr_parts++;
+		bpf_parse_frame(line, &f);
+		if (sv->nr_parts <= 2)
+			sv->side[sv->nr_parts - 1] += f.side ? f.side : bpf_name_side(f.symbol);
+		return;
+	}
+	if (key_end(line))
+		survey_end(sv);
+	else if (sv->has_stack || (line.len && line.s[line.len - 1] == ','))
+		sv->nr_parts++;
+}
+
+static struct survey survey(struct flame_span head)
+{
+	struct survey sv = { 0 };
+	struct flame_span line;
+
+	while (next_line(&head, &line))
+		survey_line(&sv, line);
+	return sv;
+}
+
+/* {"type": "attached_probes", … is the first line of 0.17 and today's; -q leaves it out. */
+static bool is_json(struct flame_span head)
+{
+	static const char *const types[] = { "attached_probes", "map", "hist", "stats", "printf", "time", "value",
+					     "lost_events", "helper_error", "join", "cat", "syscall", "tseries" };
+	static const char start[] = "{\"type\":";
+	struct flame_span s;
+
+	if (!bpf_starts(head, start))
+		return false;
+	s = (struct flame_span){ head.s + strlen(start), head.len - strlen(start) };
+	while (s.len && s.s[0] == ' ') {
+		s.s++;
+		s.len--;
+	}
+	for (size_t i = 0; s.len && s.s[0] == '"' && i < sizeof(types) / sizeof(*types); i++) {
+		struct flame_span word = { s.s + 1, s.len - 1 };
+
+		if (bpf_starts(word, types[i]) && word.len > strlen(types[i]) && word.s[strlen(types[i])] == '"')
+			return true;
+	}
+	return false;
+}
+
+static int prepare(struct flame_reader *rd, struct flame_span head)
+{
+	struct state *st = rd->state;
+
+	while (head.len && (head.s[0] == '\n' || head.s[0] == ' ' || head.s[0] == '\r')) {
+		head.s++;
+		head.len--;
+	}
+	st->json = is_json(head) || (head.len && head.s[0] == '{');
+	if (!st->json)
+		st->first_side = survey(head).first_side;
+	return 0;
+}
+
+static int probe(struct flame_span head)
+{
+	struct survey sv;
+
+	if (is_json(head))
+		return FLAME_SCORE_MAGIC - 10;
+	sv = survey(head);
+	/* "Attaching 2 probes..." and, of newer versions, "Attached 2 probes"; what the script prints may follow. */
+	if (sv.nr_keys || bpf_starts(head, "Attaching ") || bpf_starts(head, "Attached "))
+		return FLAME_SCORE_MAGIC - 10;
+	return sv.nr_begun ? FLAME_SCORE_RECORD : FLAME_SCORE_NOT;
+}
+
+/* A map's name starts a key whatever stands before it. */
+static size_t split(struct flame_reader *rd, struct flame_span text)
+{
+	const struct state *st = rd->state;
+	struct flame_span rest = text, line;
+
+	if (st->json)
+		return text.len;
+	next_line(&rest, &line);
+	while (rest.len) {
+		const char *at = memchr(rest.s, '@', rest.len);
+
+		if (!at)
+			break;
+		rest.len -= (size_t)(at - rest.s);
+		rest.s = at;
+		if (at > text.s && at[-1] == '\n' && map_name(rest))
+			return (size_t)(at - text.s);
+		rest.s++;
+		rest.len--;
+	}
+	return text.len;
+}
+
+static void join(struct flame_reader *rd, const void *from)
+{
+	struct state *st = rd->state;
+	const struct state *slice = from;
+
+	if (slice->first != st->printing)
+		end_print(st);
+	st->printing = slice->printing;
+	for (size_t i = 0; i < NR_SEEN && slice->seen[i].hash; i++)
+		count_print(st, slice->seen[i].hash, slice->seen[i].nr);
+	st->nr_flat += slice->nr_flat;
+	st->nr_full += slice->nr_full;
+}
+
+/* What is left when all has been read. */
+
+static bool is_plain(const struct flame_profile *p, flame_type type)
+{
+	struct flame_span name = flame_string_get(p, flame_type_get(p, type)->name);
+
+	return name.len && !memchr(name.s, ':', name.len);
+}
+
+/* Return: "@a + @b", the maps of plain values, owned by the caller; NULL where there are fewer than two. */
+static char *plain_names(const struct flame_profile *p)
+{
+	char *text = NULL;
+	size_t size, nr = 0;
+	FILE *f = open_memstream(&text, &size);
+
+	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
+		if (is_plain(p, i))
+			fprintf(f, "%s%s", nr++ ? " + " : "", flame_string_get(p, flame_type_get(p, i)->name).s);
+	}
+	if (f)
+		fclose(f);
+	if (nr > 1)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/*
+ * Without --event, all that is plain numbers is one picture: which of several maps is meant, and whether they may
+ * be added, only the script's author knows.
+ */
+static int join_plain(struct flame_reader *rd, struct flame_profile *p)
+{
+	char *names = plain_names(p);
+	struct flame_type_info info = { 0 };
+	int err = 0;
+
+	if (names) {
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "several maps are added up, %s, though their values may be unlike: --event NAME takes one", names);
+		info.name = flame_intern(p, names, strlen(names));
+		free(names);
+		err = flame_type_join(p, 1, flame_type_row(p, &info));
+	}
+	for (flame_type i = 2; !err && i < flame_nr_types(p); i++) {
+		if (is_plain(p, i))
+			err = flame_type_join(p, 1, i--);
+	}
+	if (!err && !flame_type_get(p, 1)->name && flame_nr_types(p) > 2)
+		err = flame_type_join(p, 1, 2);
+	return err;
+}
+
+static void report(struct flame_reader *rd, const struct flame_profile *p)
+{
+	struct state *st = rd->state;
+	bool repeated = false;
+
+	end_print(st);
+	for (size_t i = 0; i < NR_SEEN; i++)
+		repeated |= st->seen[i].nr > 1;
+	if (repeated)
+		flame_note(rd, "a map is printed more than once: its values are added up, which is right where the script clears it each time (clear(@))");
+	if (flame_lost(p))
+		flame_diag_add(rd->diag, FLAME_WARNING, "bpftrace lost %llu events that it was to print; what is counted in maps is not among them",
+			       (unsigned long long)flame_lost(p));
+	if (st->nr_full)
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "bpftrace reports failed updates of its maps: keys are missing; raise BPFTRACE_MAP_KEYS_MAX");
+	if (st->nr_flat)
+		flame_note(rd, "left out: %llu value%s of maps that have no stack (--event NAME takes such a map)",
+			   (unsigned long long)st->nr_flat, st->nr_flat == 1 ? "" : "s");
+}
+
+static int finish(struct flame_reader *rd, struct flame_profile **profile)
+{
+	report(rd, *profile);
+	if (rd->options->event || flame_nr_types(*profile) < 2)
+		return 0;
+	return join_plain(rd, *profile);
+}
+
+const struct flame_converter flame_bpftrace_converter = {
+	.name = "bpftrace",
+	.summary = "maps of stacks that bpftrace prints, as text or JSON",
+	.state_size = sizeof(struct state),
+	.counted = true,
+	.probe = probe,
+	.prepare = prepare,
+	.read = read,
+	.release = release,
+	.split = split,
+	.join = join,
+	.finish = finish,
+};

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_PPROF_H
+#define FLAME_PPROF_H
+/*
+ * What the parts of the converter pprof share: profile.proto (pprof_proto.c), the formats before it
+ * (pprof_legacy.c, pprof_text.c), the frames that both make (pprof_frames.c), the writer
+ * (pprof_write.c).
+ */
+#include "../core/converter.h"
+
+/* What is known of one frame; spans are empty, not NULL, where nothing is. */
+struct pprof_place {
+	struct flame_span name;
+	struct flame_span module;	/* path of the mapped file */
+	struct flame_span file;
+	int64_t line;			/* 0: not known */
+	uint64_t address;
+	enum flame_kind kind;
+};
+
+/* Room for names being made. */
+struct pprof_scratch {
+	char *bytes;
+	size_t room;
+};
+
+#define PPROF_SPAN(text) ((struct flame_span){ text, sizeof(text) - 1 })
+#define PPROF_NOWHERE ((struct pprof_place){ { "", 0 }, { "", 0 }, { "", 0 }, 0, 0, FLAME_USER })
+
+/*
+ * Return: the row of the frame, named as the options say: the tidied name, else "[module]", else
+ * the address. 0 without memory.
+ */
+flame_frame pprof_frame(struct flame_reader *rd, struct pprof_scratch *scratch, const struct pprof_place *place);
+/* Return: the frame for a label's value or a thread's name; 0 without memory. */
+flame_frame pprof_label_frame(struct flame_reader *rd, struct pprof_scratch *scratch, struct flame_span text);
+/* Return: the row of the type; what it measures is told by its name. @name may be one that there is already. */
+flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct flame_span unit);
+/* Return: true where @s is @text. */
+bool pprof_equals(struct flame_span s, const char *text);
+bool pprof_starts(struct flame_span s, const char *start);
+
+/* Of the message. */
+struct pprof_index {
+	uint64_t *ids;
+	size_t nr, room;
+	uint32_t *rows;		/* by id, or slots by its hash */
+	uint64_t nr_rows;
+	bool hashed;
+};
+
+struct pprof_strings {
+	char *bytes;
+	size_t nr_bytes, room_bytes;
+	size_t *ends;
+	size_t nr, room;
+};
+
+struct pprof_proto {
+	struct pprof_strings strings;
+	struct pprof_value_type *types;
+	struct pprof_mapping *mappings;
+	struct pprof_function *functions;
+	struct pprof_location *locations;
+	struct pprof_line *lines;
+	uint64_t *comments;
+	size_t nr_types, nr_mappings, nr_functions, nr_locations, nr_lines, nr_comments;
+	size_t room_types, room_mappings, room_functions, room_locations, room_lines, room_comments;
+	struct pprof_index mapping_index, function_index, location_index;
+	char *samples;		/* their messages as they came, each behind its length */
+	size_t nr_sample_bytes, room_sample_bytes;
+	uint64_t drop_frames, keep_frames, default_type, period_type, period_unit;
+	int64_t time, duration, period;
+	bool twice;		/* a second profile follows the first */
+
+	/* While samples are looked at. */
+	flame_frame *frames;	/* of all locations, the leaf's first */
+	size_t nr_frames, room_frames;
+	flame_frame *single;	/* by a location's id; 0: it has several frames, or is not there; NULL: ids are hashed */
+	flame_type *type_rows;
+	bool *is_count;		/* the type's unit is that */
+	struct pprof_sample *sample;
+	struct flame_feeder *feeder;
+	struct pprof_scratch scratch;
+};
+
+int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p);
+void pprof_proto_release(struct pprof_proto *p);
+int pprof_proto_probe(struct flame_span head);
+
+/* Of the legacy formats: stacks of addresses until the memory map behind them is known. */
+struct pprof_legacy {
+	flame_type types[4];
+	size_t nr_types;
+	struct pprof_stack *stacks;
+	uint64_t *addresses;
+	struct pprof_map *maps;
+	struct pprof_symbol *symbols;
+	char *text;		/* that maps and symbols point into */
+	size_t nr_stacks, nr_addresses, nr_maps, nr_symbols, nr_text;
+	size_t room_stacks, room_addresses, room_maps, room_symbols, room_text;
+	flame_frame *frames;	/* of the stack at hand, the leaf's first */
+	size_t nr_frames, room_frames;
+	struct pprof_scratch scratch;
+};
+
+int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l);
+void pprof_legacy_release(struct pprof_legacy *l);
+int pprof_legacy_probe(struct flame_span head);
+
+int pprof_text_read(struct flame_reader *rd, struct pprof_legacy *l);
+int pprof_text_probe(struct flame_span head);
+/* Add the stack of @nr addresses from @first on (their values in the order of l->types). */
+bool pprof_legacy_add(struct pprof_legacy *l, size_t first, const int64_t *values);
+/* Add a sample of each type that has a value. */
+int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack, const int64_t *values);
+bool pprof_legacy_address(struct pprof_legacy *l, uint64_t address);
+/* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. */
+int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l);
+
+int pprof_write(const struct flame_profile *p, const struct flame_write_options *options, FILE *out);
+
+#endif

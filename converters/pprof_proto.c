@@ -1,0 +1,1054 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pprof_proto.c - the message Profile of profile.proto.
+ *
+ * Its fields come in any order, and samples before what they refer to: Go writes names last. So
+ * all fields are read first. Samples stay the bytes that they were, which is the shortest they can
+ * be; locations, functions and names go into tables. Then each location's frames are made, once,
+ * and the samples are looked at.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../core/feeder.h"
+#include "../core/hash.h"
+#include "../core/protobuf.h"
+#include "../core/table.h"
+#include "pprof.h"
+
+#define PPROF_TYPES_MAX 64	/* sample types of one profile */
+#define BROKEN 1		/* a message is none; not a failure */
+#define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
+
+/* The fields of Profile. */
+enum profile_field {
+	SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING_TABLE, DROP_FRAMES, KEEP_FRAMES, TIME_NANOS,
+	DURATION_NANOS, PERIOD_TYPE, PERIOD, COMMENT, DEFAULT_SAMPLE_TYPE, DOC_URL, NR_PROFILE_FIELDS,
+};
+
+/* Names are indices in the string table, 0 where there is none. */
+struct pprof_value_type {
+	uint64_t type, unit;
+};
+
+struct pprof_mapping {
+	uint64_t file;
+};
+
+struct pprof_function {
+	uint64_t name, system_name, file;
+};
+
+struct pprof_line {
+	uint64_t function;
+	int64_t line;
+};
+
+struct pprof_location {
+	uint64_t mapping, address;
+	uint32_t first, nr;	/* lines; later frames */
+};
+
+struct label {
+	struct flame_span bytes;
+};
+
+/* The sample at hand, and the one before it. */
+struct pprof_sample {
+	flame_frame *frames;	/* the leaf's first */
+	size_t nr_frames, room_frames;
+	int64_t values[PPROF_TYPES_MAX];
+	size_t nr_values;
+	struct label *labels;
+	size_t nr_labels, room_labels;
+	const char *wanted[NR_LABELS_MAX];	/* labels that become root frames; NULL: the thread's */
+	size_t nr_wanted;
+	bool seen[NR_LABELS_MAX];
+	char *text;
+	size_t nr_text, room_text;
+};
+
+/* Strings. */
+
+static bool add_string(struct pprof_strings *t, struct flame_span s)
+{
+	if (!array_reserve((void **)&t->ends, &t->room, t->nr + 1, sizeof(*t->ends)) ||
+	    !array_reserve((void **)&t->bytes, &t->room_bytes, t->nr_bytes + s.len + 1, 1))
+		return false;
+	memcpy(t->bytes + t->nr_bytes, s.s, s.len);
+	t->nr_bytes += s.len;
+	t->ends[t->nr++] = t->nr_bytes;
+	return true;
+}
+
+/* Return: false where the table does not go so far; then *@s is empty. */
+static bool get_string(const struct pprof_strings *t, uint64_t i, struct flame_span *s)
+{
+	size_t start = i && i < t->nr ? t->ends[i - 1] : 0;
+
+	*s = (struct flame_span){ "", 0 };
+	if (!i)
+		return true;
+	if (i >= t->nr)
+		return false;
+	*s = (struct flame_span){ t->bytes + start, t->ends[i] - start };
+	return true;
+}
+
+/* Ids: mostly 1, 2, 3 …, but any 64-bit numbers may be used. */
+
+static bool add_id(struct pprof_index *x, uint64_t id)
+{
+	if (x->nr >= UINT32_MAX / 4 || !array_reserve((void **)&x->ids, &x->room, x->nr + 1, sizeof(*x->ids)))
+		return false;
+	x->ids[x->nr++] = id;
+	return true;
+}
+
+/* Return: where @id's row is, or would be. */
+static uint32_t *id_slot(const struct pprof_index *x, uint64_t id)
+{
+	uint64_t i;
+
+	if (!x->hashed)
+		return &x->rows[id];
+	for (i = hash_mix(id ^ HASH_A, HASH_B) & (x->nr_rows - 1); x->rows[i] && x->ids[x->rows[i] - 1] != id;)
+		i = (i + 1) & (x->nr_rows - 1);
+	return &x->rows[i];
+}
+
+/* Return: the row behind that of @id; 0 for an id that is not there. */
+static inline uint32_t find_id(const struct pprof_index *x, uint64_t id)
+{
+	if (!x->hashed)
+		return id < x->nr_rows ? x->rows[id] : 0;
+	return *id_slot(x, id);
+}
+
+/* All ids are there. Return: 0, FLAME_ENOMEM, or FLAME_EFORMAT with *@bad set to an id that is 0 or there twice. */
+static int index_ids(struct pprof_index *x, uint64_t *bad)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < x->nr; i++)
+		most = x->ids[i] > most ? x->ids[i] : most;
+	x->hashed = most > (uint64_t)x->nr * 4 + 1024;
+	x->nr_rows = x->hashed ? 256 : most + 1;
+	while (x->hashed && x->nr_rows < (uint64_t)x->nr * 2)
+		x->nr_rows *= 2;
+	x->rows = calloc(x->nr_rows, sizeof(*x->rows));
+	if (!x->rows)
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < x->nr; i++) {
+		uint32_t *slot = id_slot(x, x->ids[i]);
+
+		*bad = x->ids[i];
+		if (!x->ids[i] || *slot)
+			return FLAME_EFORMAT;
+		*slot = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* The first pass: all fields into their tables. */
+
+/* Set @numbers[nr] for each field nr of @message that is a number and below @most. Return: false where it is none. */
+static bool read_numbers(struct flame_span message, uint64_t *numbers, uint32_t most)
+{
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+
+	memset(numbers, 0, most * sizeof(*numbers));
+	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (f.nr < most && f.wire == FLAME_PB_VARINT)
+			numbers[f.nr] = f.number;
+	}
+	return result == FLAME_PB_END;
+}
+
+static int malformed(struct flame_reader *rd, const char *what)
+{
+	return flame_fail(rd, FLAME_EFORMAT, "malformed profile: at byte %llu %s",
+			  (unsigned long long)flame_input_offset(rd->input), what);
+}
+
+static int read_sample_type(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	uint64_t n[3];
+
+	if (!read_numbers(message, n, 3))
+		return malformed(rd, "a sample type is broken");
+	if (p->nr_types == PPROF_TYPES_MAX)
+		return flame_fail(rd, FLAME_EFORMAT, "there are more than %d sample types (PPROF_TYPES_MAX)", PPROF_TYPES_MAX);
+	if (!array_reserve((void **)&p->types, &p->room_types, p->nr_types + 1, sizeof(*p->types)))
+		return FLAME_ENOMEM;
+	p->types[p->nr_types++] = (struct pprof_value_type){ n[1], n[2] };
+	return 0;
+}
+
+static int read_mapping(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	uint64_t n[6];
+
+	if (!read_numbers(message, n, 6))
+		return malformed(rd, "a mapping is broken");
+	if (!array_reserve((void **)&p->mappings, &p->room_mappings, p->nr_mappings + 1, sizeof(*p->mappings)) ||
+	    !add_id(&p->mapping_index, n[1]))
+		return FLAME_ENOMEM;
+	p->mappings[p->nr_mappings++] = (struct pprof_mapping){ n[5] };
+	return 0;
+}
+
+static int read_function(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	uint64_t n[5];
+
+	if (!read_numbers(message, n, 5))
+		return malformed(rd, "a function is broken");
+	if (!array_reserve((void **)&p->functions, &p->room_functions, p->nr_functions + 1, sizeof(*p->functions)) ||
+	    !add_id(&p->function_index, n[1]))
+		return FLAME_ENOMEM;
+	p->functions[p->nr_functions++] = (struct pprof_function){ n[2], n[3], n[4] };
+	return 0;
+}
+
+static int add_line(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	uint64_t n[3];
+
+	if (!read_numbers(message, n, 3))
+		return malformed(rd, "a line is broken");
+	if (p->nr_lines >= UINT32_MAX ||
+	    !array_reserve((void **)&p->lines, &p->room_lines, p->nr_lines + 1, sizeof(*p->lines)))
+		return FLAME_ENOMEM;
+	p->lines[p->nr_lines++] = (struct pprof_line){ n[1], (int64_t)n[2] };
+	return 0;
+}
+
+static int read_location(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	struct pprof_location l = { .first = (uint32_t)p->nr_lines };
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+	uint64_t id = 0;
+	int err = 0;
+
+	while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (f.nr == 4 && f.wire == FLAME_PB_BYTES)
+			err = add_line(rd, p, f.bytes);
+		else if (f.wire == FLAME_PB_VARINT && f.nr >= 1 && f.nr <= 3)
+			*(f.nr == 1 ? &id : f.nr == 2 ? &l.mapping : &l.address) = f.number;
+	}
+	if (err)
+		return err;
+	if (result != FLAME_PB_END)
+		return malformed(rd, "a location is broken");
+	l.nr = (uint32_t)p->nr_lines - l.first;
+	if (!array_reserve((void **)&p->locations, &p->room_locations, p->nr_locations + 1, sizeof(*p->locations)) ||
+	    !add_id(&p->location_index, id))
+		return FLAME_ENOMEM;
+	p->locations[p->nr_locations++] = l;
+	return 0;
+}
+
+/* A sample's message behind its length, as in the file. */
+static int keep_sample(struct pprof_proto *p, struct flame_span message)
+{
+	struct flame_pb_out out = { p->samples, p->nr_sample_bytes, p->room_sample_bytes, false };
+
+	flame_pb_put_varint(&out, message.len);
+	if (!out.failed && !array_reserve((void **)&out.bytes, &out.room, out.len + message.len, 1))
+		out.failed = true;
+	if (!out.failed)
+		memcpy(out.bytes + out.len, message.s, message.len);
+	p->samples = out.bytes;
+	p->room_sample_bytes = out.room;
+	p->nr_sample_bytes = out.len + message.len;
+	return out.failed ? FLAME_ENOMEM : 0;
+}
+
+static int add_comments(struct pprof_proto *p, const struct flame_pb_field *f)
+{
+	const char *at = NULL;
+	uint64_t value;
+
+	while (flame_pb_next_number(f, &at, &value)) {
+		if (!array_reserve((void **)&p->comments, &p->room_comments, p->nr_comments + 1, sizeof(*p->comments)))
+			return FLAME_ENOMEM;
+		p->comments[p->nr_comments++] = value;
+	}
+	return 0;
+}
+
+static void read_period_type(struct pprof_proto *p, struct flame_span message)
+{
+	uint64_t n[3];
+
+	if (read_numbers(message, n, 3)) {
+		p->period_type = n[1];
+		p->period_unit = n[2];
+	}
+}
+
+static int read_message(struct flame_reader *rd, struct pprof_proto *p, const struct flame_pb_field *f)
+{
+	switch (f->nr) {
+	case SAMPLE_TYPE:
+		return read_sample_type(rd, p, f->bytes);
+	case SAMPLE:
+		return keep_sample(p, f->bytes);
+	case MAPPING:
+		return read_mapping(rd, p, f->bytes);
+	case LOCATION:
+		return read_location(rd, p, f->bytes);
+	case FUNCTION:
+		return read_function(rd, p, f->bytes);
+	case STRING_TABLE:
+		if (!p->strings.nr && f->bytes.len)
+			return malformed(rd, "the string table does not begin with an empty string");
+		return add_string(&p->strings, f->bytes) ? 0 : FLAME_ENOMEM;
+	case PERIOD_TYPE:
+		read_period_type(p, f->bytes);
+		return 0;
+	case COMMENT:
+		return add_comments(p, f);
+	default:
+		return 0;
+	}
+}
+
+static int read_number(struct pprof_proto *p, const struct flame_pb_field *f)
+{
+	switch (f->nr) {
+	case DROP_FRAMES:
+		p->drop_frames = f->number;
+		break;
+	case KEEP_FRAMES:
+		p->keep_frames = f->number;
+		break;
+	case TIME_NANOS:
+		/* Profiles one after the other look like one, whose ids then mean several things. */
+		p->twice |= p->time && f->number;
+		p->time = (int64_t)f->number;
+		break;
+	case DURATION_NANOS:
+		p->duration = (int64_t)f->number;
+		break;
+	case PERIOD:
+		p->period = (int64_t)f->number;
+		break;
+	case COMMENT:
+		return add_comments(p, f);
+	case DEFAULT_SAMPLE_TYPE:
+		p->default_type = f->number;
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
+
+static int read_field(struct flame_reader *rd, struct pprof_proto *p, const struct flame_pb_field *f)
+{
+	if (f->wire == FLAME_PB_BYTES)
+		return read_message(rd, p, f);
+	if (f->nr <= STRING_TABLE || f->nr == PERIOD_TYPE)
+		return malformed(rd, "a number stands where a message should");
+	return read_number(p, f);
+}
+
+/* The input ends within a field. Whether anything can be kept is seen later. */
+static int cut_off(struct flame_reader *rd)
+{
+	rd->diag->damaged = true;
+	return 0;
+}
+
+/* Damage of the file itself is reported by the input. */
+static void warn_cut_off(struct flame_reader *rd)
+{
+	if (rd->diag->damaged && !rd->input->error)
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "the profile ends in the middle of a field, at byte %llu; what came before is used",
+			       (unsigned long long)flame_input_offset(rd->input));
+}
+
+static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
+{
+	size_t want = 1;
+	int err = 0;
+
+	while (!err) {
+		struct flame_span view = flame_peek(rd->input, want);
+		struct flame_pb pb = flame_pb(view);
+		struct flame_pb_field f;
+		enum flame_pb_result result = FLAME_PB_END;
+		const char *done = view.s;
+
+		if (view.len < want && view.len)
+			return want > FLAME_VIEW_MAX ? malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)") :
+						       cut_off(rd);
+		if (!view.len)
+			return rd->input->error ? cut_off(rd) : 0;
+		while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+			err = read_field(rd, p, &f);
+			flame_take(rd->input, err ? 0 : (size_t)(pb.at - done));
+			done = pb.at;
+		}
+		if (!err && result == FLAME_PB_BAD)
+			err = malformed(rd, "there is no field of a message");
+		want = result == FLAME_PB_SHORT ? pb.want : 1;
+	}
+	return err;
+}
+
+/* Between the passes. */
+
+static int nothing_kept(struct flame_reader *rd)
+{
+	return flame_fail(rd, FLAME_EDAMAGED, "%s, before the names and places that the samples need: nothing can be kept",
+			  rd->input->damage ? rd->input->damage : "the profile ends in the middle");
+}
+
+static int bad_reference(struct flame_reader *rd, const char *what, uint64_t id)
+{
+	if (rd->diag->damaged)
+		return nothing_kept(rd);
+	return flame_fail(rd, FLAME_EFORMAT, "malformed profile: %s %llu, which is not there", what, (unsigned long long)id);
+}
+
+static int index_table(struct flame_reader *rd, struct pprof_index *x, const char *what)
+{
+	uint64_t bad = 0;
+	int err = index_ids(x, &bad);
+
+	if (err == FLAME_EFORMAT)
+		return flame_fail(rd, err, bad ? "malformed profile: %s id %llu is there twice; are these several profiles one after the other?" :
+				  "malformed profile: a %s has the reserved id %llu", what, (unsigned long long)bad);
+	return err;
+}
+
+static int get_name(struct flame_reader *rd, const struct pprof_proto *p, uint64_t i, struct flame_span *s)
+{
+	return get_string(&p->strings, i, s) ? 0 : bad_reference(rd, "it refers to string", i);
+}
+
+/* Return: the index of the type that is used by default. */
+static size_t default_type(const struct pprof_proto *p)
+{
+	struct flame_span name, type;
+
+	if (p->default_type && get_string(&p->strings, p->default_type, &name)) {
+		for (size_t i = 0; i < p->nr_types; i++) {
+			if (get_string(&p->strings, p->types[i].type, &type) && type.len == name.len &&
+			    !memcmp(type.s, name.s, name.len))
+				return i;
+		}
+	}
+	return p->nr_types - 1;
+}
+
+/* The default one first, then the others in their order. */
+static int make_types(struct flame_reader *rd, struct pprof_proto *p)
+{
+	size_t first = default_type(p);
+
+	p->type_rows = calloc(p->nr_types, sizeof(*p->type_rows));
+	p->is_count = calloc(p->nr_types, sizeof(*p->is_count));
+	if (!p->type_rows || !p->is_count)
+		return FLAME_ENOMEM;
+	for (size_t n = 0; n < p->nr_types; n++) {
+		size_t i = !n ? first : n <= first ? n - 1 : n;
+		struct flame_span name, unit;
+		int err = get_name(rd, p, p->types[i].type, &name);
+
+		if (!err)
+			err = get_name(rd, p, p->types[i].unit, &unit);
+		if (err)
+			return err;
+		p->type_rows[i] = pprof_type(rd, name, unit);
+		p->is_count[i] = pprof_equals(unit, "count");
+	}
+	return 0;
+}
+
+/* Line @i of a location: all but the last are inlined. */
+static int line_place(struct flame_reader *rd, const struct pprof_proto *p, const struct pprof_location *l, uint32_t i,
+		      struct pprof_place *place)
+{
+	const struct pprof_line *line = &p->lines[l->first + i];
+	uint32_t row = find_id(&p->function_index, line->function);
+	const struct pprof_function *f = row ? &p->functions[row - 1] : NULL;
+	int err;
+
+	place->line = line->line;
+	place->kind = i + 1 < l->nr ? FLAME_INLINED : FLAME_USER;
+	place->name = place->file = (struct flame_span){ "", 0 };
+	if (!f)
+		return line->function && rd->diag->damaged ? bad_reference(rd, "a line refers to function", line->function) : 0;
+	err = get_name(rd, p, f->name, &place->name);
+	if (!err && !place->name.len)
+		err = get_name(rd, p, f->system_name, &place->name);
+	return err ? err : get_name(rd, p, f->file, &place->file);
+}
+
+static int add_frame(struct flame_reader *rd, struct pprof_proto *p, const struct pprof_place *place)
+{
+	flame_frame frame = pprof_frame(rd, &p->scratch, place);
+
+	if (!frame || p->nr_frames >= UINT32_MAX ||
+	    !array_reserve((void **)&p->frames, &p->room_frames, p->nr_frames + 1, sizeof(*p->frames)))
+		return FLAME_ENOMEM;
+	p->frames[p->nr_frames++] = frame;
+	return 0;
+}
+
+/* Replace the location's lines by frames, the leaf's first. */
+static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pprof_location *l)
+{
+	struct pprof_place place = PPROF_NOWHERE;
+	uint32_t row = find_id(&p->mapping_index, l->mapping), first = (uint32_t)p->nr_frames;
+	int err = row ? get_name(rd, p, p->mappings[row - 1].file, &place.module) : 0;
+
+	place.address = l->address;
+	if (!l->nr && !err)
+		err = add_frame(rd, p, &place);
+	for (uint32_t i = 0; !err && i < l->nr; i++) {
+		err = line_place(rd, p, l, i, &place);
+		if (!err)
+			err = add_frame(rd, p, &place);
+	}
+	l->first = first;
+	l->nr = (uint32_t)p->nr_frames - first;
+	return err;
+}
+
+/* The second pass: samples. */
+
+/* Return: FLAME_EFORMAT for a location that is not there. */
+static int put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t id)
+{
+	uint32_t row = find_id(&p->location_index, id);
+	const struct pprof_location *l;
+
+	if (!row)
+		return FLAME_EFORMAT;
+	l = &p->locations[row - 1];
+	if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + l->nr, sizeof(*s->frames)))
+		return FLAME_ENOMEM;
+	memcpy(s->frames + s->nr_frames, p->frames + l->first, l->nr * sizeof(*s->frames));
+	s->nr_frames += l->nr;
+	return 0;
+}
+
+/*
+ * Nearly all locations are one frame, found by the id. Return: where the first one is that is not, or
+ * a number that is broken.
+ */
+static const char *put_single_frames(const struct pprof_proto *p, struct pprof_sample *s, const char *at, const char *end)
+{
+	const flame_frame *single = p->single;
+	uint64_t nr_single = p->location_index.nr_rows;
+	flame_frame *to = s->frames + s->nr_frames;
+
+	while (at < end) {
+		uint64_t id = (unsigned char)at[0];
+		const char *next = at + 1;
+
+		if (id & 0x80) {
+			if (end - at >= 2 && !(at[1] & 0x80)) {
+				id = (id & 0x7f) | (uint64_t)at[1] << 7;
+				next = at + 2;
+			} else {
+				next = flame_pb_varint(at, end, &id);
+			}
+		}
+		if (!next || id >= nr_single || !single[id])
+			break;
+		*to++ = single[id];
+		at = next;
+	}
+	s->nr_frames = (size_t)(to - s->frames);
+	return at;
+}
+
+static int put_packed(struct flame_reader *rd, struct pprof_proto *p, struct flame_span ids)
+{
+	struct pprof_sample *s = p->sample;
+	const char *at = ids.s, *end = ids.s + ids.len;
+	int err = 0;
+
+	while (!err && at < end) {
+		uint64_t id;
+
+		/* As many frames as bytes at most, but for those that put_location() makes room for. */
+		if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + (size_t)(end - at), sizeof(*s->frames)))
+			return FLAME_ENOMEM;
+		if (p->single)
+			at = put_single_frames(p, s, at, end);
+		if (at == end)
+			break;
+		at = flame_pb_varint(at, end, &id);
+		if (!at)
+			return BROKEN;
+		err = put_location(p, s, id);
+		if (err == FLAME_EFORMAT)
+			return bad_reference(rd, "a sample refers to location", id);
+	}
+	return err;
+}
+
+static int put_locations(struct flame_reader *rd, struct pprof_proto *p, const struct flame_pb_field *f)
+{
+	int err;
+
+	if (f->wire == FLAME_PB_BYTES)
+		return put_packed(rd, p, f->bytes);
+	err = put_location(p, p->sample, f->number);
+	return err == FLAME_EFORMAT ? bad_reference(rd, "a sample refers to location", f->number) : err;
+}
+
+static int put_values(struct pprof_sample *s, const struct flame_pb_field *f)
+{
+	const char *at = NULL;
+	uint64_t value;
+
+	while (flame_pb_next_number(f, &at, &value)) {
+		if (s->nr_values < PPROF_TYPES_MAX)
+			s->values[s->nr_values] = (int64_t)value;
+		s->nr_values++;
+	}
+	return at ? 0 : BROKEN;
+}
+
+static int put_label(struct pprof_sample *s, struct flame_span bytes)
+{
+	if (!array_reserve((void **)&s->labels, &s->room_labels, s->nr_labels + 1, sizeof(*s->labels)))
+		return FLAME_ENOMEM;
+	s->labels[s->nr_labels++] = (struct label){ bytes };
+	return 0;
+}
+
+/* Return: 0, BROKEN, or a failure. */
+static int parse_sample(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	struct pprof_sample *s = p->sample;
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+	int err = 0;
+
+	s->nr_frames = s->nr_values = s->nr_labels = 0;
+	while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (f.wire != FLAME_PB_BYTES && f.wire != FLAME_PB_VARINT)
+			continue;
+		if (f.nr == 1)
+			err = put_locations(rd, p, &f);
+		else if (f.nr == 2)
+			err = put_values(s, &f);
+		else if (f.nr == 3 && f.wire == FLAME_PB_BYTES && s->nr_wanted)
+			err = put_label(s, f.bytes);
+	}
+	return err ? err : result == FLAME_PB_END ? 0 : BROKEN;
+}
+
+/* Labels. */
+
+/* Keys that profilers use for the thread, its name before its number. */
+static const char *const thread_keys[] = {
+	"thread", "thread_name", "thread name", "thread_id", "thread id", "tid", "thread native id", "os_thread_id",
+};
+
+static bool put_text(struct pprof_sample *s, struct flame_span text)
+{
+	if (!array_reserve((void **)&s->text, &s->room_text, s->nr_text + text.len + 1, 1))
+		return false;
+	memcpy(s->text + s->nr_text, text.s, text.len);
+	s->nr_text += text.len;
+	return true;
+}
+
+/* "value", or "12 bytes" for a number with a unit. */
+static int put_label_value(struct flame_reader *rd, const struct pprof_proto *p, const uint64_t *n)
+{
+	struct pprof_sample *s = p->sample;
+	struct flame_span text, unit;
+	char number[32];
+	int err = get_name(rd, p, n[2], &text);
+
+	if (!err)
+		err = get_name(rd, p, n[4], &unit);
+	if (err)
+		return err;
+	if (s->nr_text && !put_text(s, PPROF_SPAN(",")))
+		return FLAME_ENOMEM;
+	if (n[2])
+		return put_text(s, text) ? 0 : FLAME_ENOMEM;
+	text = (struct flame_span){ number, (size_t)sprintf(number, "%lld%s", (long long)n[3], unit.len ? " " : "") };
+	return put_text(s, text) && put_text(s, unit) ? 0 : FLAME_ENOMEM;
+}
+
+/* Collect in s->text the values of the sample's labels @key; several are joined by commas. */
+static int find_label(struct flame_reader *rd, const struct pprof_proto *p, const char *key)
+{
+	struct pprof_sample *s = p->sample;
+
+	s->nr_text = 0;
+	for (size_t i = 0; i < s->nr_labels; i++) {
+		struct flame_span name;
+		uint64_t n[5];
+		int err;
+
+		if (!read_numbers(s->labels[i].bytes, n, 5))
+			continue;
+		err = get_name(rd, p, n[1], &name);
+		if (!err && pprof_equals(name, key))
+			err = put_label_value(rd, p, n);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int find_wanted(struct flame_reader *rd, const struct pprof_proto *p, const char *key)
+{
+	struct pprof_sample *s = p->sample;
+	int err = 0;
+
+	if (key)
+		return find_label(rd, p, key);
+	s->nr_text = 0;
+	for (size_t i = 0; !err && !s->nr_text && i < sizeof(thread_keys) / sizeof(*thread_keys); i++)
+		err = find_label(rd, p, thread_keys[i]);
+	return err;
+}
+
+/* Put a frame for each label that is wanted and there. */
+static int put_label_frames(struct flame_reader *rd, struct pprof_proto *p, flame_frame *to, size_t *nr)
+{
+	struct pprof_sample *s = p->sample;
+
+	for (size_t i = 0; i < s->nr_wanted; i++) {
+		int err = find_wanted(rd, p, s->wanted[i]);
+
+		if (err)
+			return err;
+		if (!s->nr_text)
+			continue;
+		s->seen[i] = true;
+		to[*nr] = pprof_label_frame(rd, &p->scratch, (struct flame_span){ s->text, s->nr_text });
+		if (!to[(*nr)++])
+			return FLAME_ENOMEM;
+	}
+	return 0;
+}
+
+static void choose_labels(const struct flame_reader *rd, struct pprof_sample *s)
+{
+	if (rd->options->threads)
+		s->wanted[s->nr_wanted++] = NULL;
+	for (size_t i = 0; rd->options->labels && rd->options->labels[i] && s->nr_wanted < NR_LABELS_MAX; i++)
+		s->wanted[s->nr_wanted++] = rd->options->labels[i];
+}
+
+static void note_labels(struct flame_reader *rd, const struct pprof_sample *s)
+{
+	for (size_t i = 0; i < s->nr_wanted; i++) {
+		if (!s->seen[i] && s->wanted[i])
+			flame_note(rd, "no sample has a label '%s'", s->wanted[i]);
+		else if (!s->seen[i])
+			flame_note(rd, "no sample says its thread");
+	}
+}
+
+/* Stacks. */
+
+/*
+ * Fill @rows with what is to be added. A value of 0 adds nothing. How many samples a value stands
+ * for is told by the count before it: samples/count, cpu/nanoseconds; alloc_objects/count,
+ * alloc_space/bytes. Return: how many rows.
+ */
+static size_t make_samples(const struct pprof_proto *p, struct flame_sample *rows)
+{
+	const struct pprof_sample *s = p->sample;
+	int64_t count = 0;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < p->nr_types; i++) {
+		if (p->is_count[i])
+			count = s->values[i];
+		if (s->values[i])
+			rows[nr++] = (struct flame_sample){
+				.type = p->type_rows[i], .value = s->values[i], .nr_samples = count > 0 ? (uint64_t)count : 1,
+			};
+	}
+	return nr;
+}
+
+/* The root's frame first. */
+static size_t put_frames(const struct pprof_sample *s, flame_frame *to)
+{
+	for (size_t i = 0; i < s->nr_frames; i++)
+		to[i] = s->frames[s->nr_frames - 1 - i];
+	return s->nr_frames;
+}
+
+/* The frame of that name that is nearest to the leaf becomes the root. */
+static size_t skip_callers(const struct flame_reader *rd, flame_frame *frames, size_t nr)
+{
+	const char *const *names = rd->options->skip_after;
+
+	for (size_t i = nr; names && i-- > 0;) {
+		struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frames[i])->name);
+
+		for (size_t k = 0; names[k]; k++) {
+			if (!pprof_equals(name, names[k]))
+				continue;
+			memmove(frames, frames + i, (nr - i) * sizeof(*frames));
+			return nr - i;
+		}
+	}
+	return nr;
+}
+
+static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
+{
+	struct flame_sample rows[PPROF_TYPES_MAX];
+	size_t nr_rows = make_samples(p, rows), nr = 0;
+	struct flame_feed feed = { .samples = rows, .nr_samples = (uint32_t)nr_rows };
+	flame_frame *frames;
+	int err;
+
+	if (!nr_rows)
+		return 0;
+	frames = flame_feeder_path(p->feeder, p->sample->nr_frames + NR_LABELS_MAX + 1);
+	if (!frames)
+		return FLAME_ENOMEM;
+	err = p->sample->nr_labels ? put_label_frames(rd, p, frames, &nr) : 0;
+	if (err)
+		return err;
+	nr += put_frames(p->sample, frames + nr);
+	if (!p->sample->nr_frames && !(frames[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
+		return FLAME_ENOMEM;
+	feed.nr = (uint32_t)skip_callers(rd, frames, nr);
+	return flame_feeder_add(p->feeder, &feed);
+}
+
+static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+{
+	int err = parse_sample(rd, p, message);
+
+	if (err == BROKEN)
+		return flame_skip(rd, "a sample's message is broken");
+	if (err)
+		return err;
+	if (p->sample->nr_values != p->nr_types)
+		return flame_skip(rd, "a sample does not have one value for each sample type");
+	return add_stack(rd, p);
+}
+
+static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
+{
+	const char *at = p->samples, *end = p->samples + p->nr_sample_bytes;
+	int err = 0, fed;
+
+	p->sample = calloc(1, sizeof(*p->sample));
+	p->feeder = p->sample ? flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1) : NULL;
+	if (!p->feeder)
+		return FLAME_ENOMEM;
+	choose_labels(rd, p->sample);
+	while (!err && at < end) {
+		uint64_t len;
+
+		at = flame_pb_varint(at, end, &len);
+		err = read_sample(rd, p, (struct flame_span){ at, (size_t)len });
+		at += len;
+	}
+	fed = flame_feeder_free(p->feeder);
+	p->feeder = NULL;
+	if (fed == FLAME_EOVERFLOW)
+		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
+	if (!err && !fed)
+		note_labels(rd, p->sample);
+	return err ? err : fed;
+}
+
+/* What the profile says about itself. */
+
+static void print_time(FILE *out, int64_t ns)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	if (ns > 0 && gmtime_r(&seconds, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S UTC", &tm))
+		fprintf(out, ", recorded %s", text);
+}
+
+static void print_string(FILE *out, const struct pprof_proto *p, const char *before, uint64_t i)
+{
+	struct flame_span s;
+
+	if (get_string(&p->strings, i, &s) && s.len)
+		fprintf(out, "%s%.*s", before, (int)(s.len < 200 ? s.len : 200), s.s);
+}
+
+static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		return;
+	print_time(out, p->time);
+	if (p->duration > 0)
+		fprintf(out, ", %.6g s long", (double)p->duration / 1e9);
+	if (p->period > 1) {
+		fprintf(out, ", one sample each %lld", (long long)p->period);
+		print_string(out, p, " ", p->period_unit);
+		print_string(out, p, " of ", p->period_type);
+	}
+	for (size_t i = 0; i < p->nr_comments && i < 8; i++)
+		print_string(out, p, ", comment: ", p->comments[i]);
+	fclose(out);
+	if (text && *text)
+		flame_note(rd, "%s", text + 2);
+	free(text);
+	if (p->drop_frames)
+		flame_note(rd, "go tool pprof would hide some frames of this profile (drop_frames); here all are shown");
+}
+
+/* Where ids are small numbers: the frame by the id, for locations that are one frame. */
+static int make_single(struct pprof_proto *p)
+{
+	const struct pprof_index *x = &p->location_index;
+
+	if (x->hashed)
+		return 0;
+	p->single = calloc(x->nr_rows, sizeof(*p->single));
+	for (size_t i = 0; p->single && i < p->nr_locations; i++) {
+		if (p->locations[i].nr == 1)
+			p->single[x->ids[i]] = p->frames[p->locations[i].first];
+	}
+	return p->single ? 0 : FLAME_ENOMEM;
+}
+
+static int resolve(struct flame_reader *rd, struct pprof_proto *p)
+{
+	int err = index_table(rd, &p->mapping_index, "mapping");
+
+	if (!err)
+		err = index_table(rd, &p->function_index, "function");
+	if (!err)
+		err = index_table(rd, &p->location_index, "location");
+	if (!err)
+		err = make_types(rd, p);
+	for (size_t i = 0; !err && i < p->nr_locations; i++)
+		err = make_frames(rd, p, &p->locations[i]);
+	return err ? err : make_single(p);
+}
+
+int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
+{
+	int err;
+
+	rd->input->binary = true;
+	err = read_fields(rd, p);
+	if (err)
+		return err;
+	if (p->twice)
+		return flame_fail(rd, FLAME_EFORMAT, "several profiles one after the other; give them one by one, or merge them: go tool pprof -proto FILE…");
+	if (!p->nr_sample_bytes && rd->diag->damaged)
+		return nothing_kept(rd);
+	if (!p->nr_sample_bytes)
+		return flame_fail(rd, FLAME_EEMPTY, "the profile has no samples");
+	if (!p->nr_types)
+		return flame_fail(rd, FLAME_EFORMAT, "malformed profile: it has samples, but does not say of what (no sample types)");
+	err = resolve(rd, p);
+	if (!err)
+		note_profile(rd, p);
+	if (!err)
+		err = read_samples(rd, p);
+	if (!err)
+		warn_cut_off(rd);
+	return err;
+}
+
+void pprof_proto_release(struct pprof_proto *p)
+{
+	struct pprof_index *const indices[] = { &p->mapping_index, &p->function_index, &p->location_index };
+
+	for (size_t i = 0; i < 3; i++) {
+		free(indices[i]->ids);
+		free(indices[i]->rows);
+	}
+	free(p->strings.bytes);
+	free(p->strings.ends);
+	free(p->types);
+	free(p->mappings);
+	free(p->functions);
+	free(p->locations);
+	free(p->lines);
+	free(p->comments);
+	free(p->samples);
+	free(p->frames);
+	free(p->single);
+	free(p->type_rows);
+	free(p->is_count);
+	free(p->scratch.bytes);
+	if (p->sample) {
+		free(p->sample->frames);
+		free(p->sample->labels);
+		free(p->sample->text);
+	}
+	free(p->sample);
+}
+
+/* Recognition. */
+
+/* Messages that are all of numbers must be; a string can be anything. */
+static bool fits(const struct flame_pb_field *f)
+{
+	static const unsigned char wires[NR_PROFILE_FIELDS] = {
+		[SAMPLE_TYPE] = FLAME_PB_BYTES, [SAMPLE] = FLAME_PB_BYTES, [MAPPING] = FLAME_PB_BYTES,
+		[LOCATION] = FLAME_PB_BYTES, [FUNCTION] = FLAME_PB_BYTES, [STRING_TABLE] = FLAME_PB_BYTES,
+		[PERIOD_TYPE] = FLAME_PB_BYTES,
+	};
+	uint64_t numbers[1];
+
+	if (f->nr >= NR_PROFILE_FIELDS)
+		return f->nr < NR_PROFILE_FIELDS + 16;	/* there may be new ones */
+	if (f->nr == COMMENT)
+		return f->wire == FLAME_PB_VARINT || f->wire == FLAME_PB_BYTES;
+	if (f->wire != (enum flame_pb_wire)wires[f->nr])
+		return false;
+	return f->wire != FLAME_PB_BYTES || f->nr == STRING_TABLE || read_numbers(f->bytes, numbers, 1);
+}
+
+int pprof_proto_probe(struct flame_span head)
+{
+	struct flame_pb pb = flame_pb(head);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+	bool seen[NR_PROFILE_FIELDS] = { false };
+	size_t nr = 0, kinds = 0;
+
+	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (!fits(&f))
+			return FLAME_SCORE_NOT;
+		if (f.nr >= NR_PROFILE_FIELDS)
+			continue;
+		kinds += !seen[f.nr];
+		seen[f.nr] = true;
+		nr++;
+	}
+	if (!nr || result == FLAME_PB_BAD || (result == FLAME_PB_SHORT && head.len < FLAME_HEAD_SIZE && nr < 2))
+		return FLAME_SCORE_NOT;
+	return nr >= 3 && kinds >= 2 ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_SHAPE + 5;
+}
