@@ -32,10 +32,22 @@ ifeq ($(call have,expat),yes)
 CPPFLAGS += -DHAVE_EXPAT $(shell $(PKG_CONFIG) --cflags expat)
 LDLIBS += $(shell $(PKG_CONFIG) --libs expat)
 endif
+ifeq ($(call have,libtraceevent),yes)
+CPPFLAGS += -DHAVE_LIBTRACEEVENT $(shell $(PKG_CONFIG) --cflags libtraceevent)
+LDLIBS += $(shell $(PKG_CONFIG) --libs libtraceevent)
+endif
 ifneq ($(wildcard /usr/include/libiberty/demangle.h),)
 CPPFLAGS += -DHAVE_LIBIBERTY
 LDLIBS += -liberty
 endif
+
+ifeq ($(call have,libdw libelf),yes)
+CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
+LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
+else
+WITHOUT += core/dwarf.c core/unwind.c
+endif
+LDLIBS += -ldl
 
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
 ifeq ($(SAN),1)
@@ -48,7 +60,7 @@ endif
 COMMON_CFLAGS = -std=gnu11 -fPIC -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CFLAGS = $(COMMON_CFLAGS) -fvisibility=hidden
 
-LIB_SRC := $(wildcard core/*.c core/render/*.c converters/*.c)
+LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converters/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h

@@ -19,9 +19,9 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
-#include "../core/demangle.h"
+#include "../core/event.h"
+#include "../core/native.h"
 #include "../core/scan.h"
-#include "../core/tidy.h"
 #include "perf_text.h"
 
 #define BLOCK_CACHE_BYTES ((size_t)6 << 20)	/* of whole samples; stays near the processor */
@@ -89,8 +89,7 @@ struct state {
 	struct block *block;
 	size_t nr_block, room_block;
 	uint32_t *seen;			/* hashes of samples seen once: only a second time are they worth keeping */
-	char *name;			/* room for names being tidied */
-	size_t room_name;
+	struct flame_native_namer namer;
 
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
@@ -99,8 +98,6 @@ struct state {
 
 #define NR_SEEN (1u << 14)
 
-/* What a module tells of its code. */
-
 static bool starts(struct flame_span s, const char *start)
 {
 	size_t n = strlen(start);
@@ -108,183 +105,22 @@ static bool starts(struct flame_span s, const char *start)
 	return s.len >= n && !memcmp(s.s, start, n);
 }
 
-static bool ends(struct flame_span s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
-}
-
-static bool equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
-}
-
-static struct flame_span base_name(struct flame_span module)
-{
-	const char *slash;
-
-	if (ends(module, " (deleted)"))
-		module.len -= strlen(" (deleted)");
-	slash = memrchr(module.s, '/', module.len);
-	if (slash) {
-		module.len -= (size_t)(slash + 1 - module.s);
-		module.s = slash + 1;
-	}
-	return module;
-}
-
-static bool is_jit(struct flame_span module)
-{
-	struct flame_span base = base_name(module);
-
-	if (starts(module, "[JIT") || starts(module, "/memfd:doublemapper") || starts(base, "jitted-"))
-		return true;
-	return starts(base, "perf-") && ends(base, ".map");
-}
-
-/* @unknown: no symbol was found. The unresolved vdso counts as kernel, as it always did; its functions do not. */
-static bool is_kernel(struct flame_span module, bool unknown)
-{
-	static const char *const user[] = { "[vdso]", "[heap]", "[stack", "[anon", "[vvar]", "[uprobes]", "[vsyscall]" };
-	struct flame_span base = base_name(module);
-
-	if (equals(module, "[unknown]") || starts(module, "[JIT"))
-		return false;
-	if (equals(module, "[vdso]") && unknown)
-		return true;
-	for (size_t i = 0; i < sizeof(user) / sizeof(*user); i++) {
-		if (starts(module, user[i]))
-			return false;
-	}
-	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_prog_") || ends(base, ".ko") ||
-	       ends(base, ".ko.gz") || ends(base, ".ko.xz") || ends(base, ".ko.zst");
-}
-
-/* Names. */
-
-static bool reserve_name(struct state *st, size_t len)
-{
-	return array_reserve((void **)&st->name, &st->room_name, len, 1);
-}
-
-static bool is_unknown(struct flame_span s)
-{
-	return !s.len || equals(s, "[unknown]");
-}
-
-/* "[libc.so.6]" where the module is known, with the address under --addrs. */
-static struct flame_span unknown_name(struct flame_reader *rd, const struct perf_frame *f)
-{
-	struct state *st = rd->state;
-	bool known = !is_unknown(f->module);
-	struct flame_span base = known ? base_name(f->module) : (struct flame_span){ "unknown", 7 };
-	char *to = st->name;
-
-	*to++ = '[';
-	to = mempcpy(to, base.s, base.len);
-	if (rd->options->addrs) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, f->address.s, f->address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return flame_tidy_raw((struct flame_span){ st->name, (size_t)(to - st->name) }, st->name);
-}
-
-static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, struct flame_span module,
-			      enum flame_kind kind)
-{
-	struct flame_frame_info info = {
-		.name = flame_intern(rd->profile, name.s, name.len),
-		.module = flame_intern(rd->profile, module.s, module.len),
-		.kind = kind,
-	};
-
-	return flame_frame_row(rd->profile, &info);
-}
-
-static struct flame_span tidy(struct flame_reader *rd, struct flame_span symbol, enum flame_tidy_language language)
-{
-	struct state *st = rd->state;
-	struct flame_span base = flame_tidy_offset(symbol), name;
-
-	if (rd->options->raw_names)
-		return flame_tidy_raw(rd->options->offsets ? symbol : base, st->name);
-	name = flame_tidy_name(base, language, st->name);
-	if (!rd->options->offsets || base.len == symbol.len)
-		return name;
-	memmove(st->name, name.s, name.len);
-	memcpy(st->name + name.len, symbol.s + base.len, symbol.len - base.len);
-	return (struct flame_span){ st->name, name.len + symbol.len - base.len };
-}
-
-static flame_frame symbol_frame(struct flame_reader *rd, const struct perf_frame *f, enum flame_kind kind)
-{
-	struct state *st = rd->state;
-	enum flame_tidy_language language = rd->options->demangle ? FLAME_TIDY_RUST : FLAME_TIDY_NATIVE;
-	struct flame_span symbol = f->symbol, base = flame_tidy_offset(symbol);
-	char *demangled = NULL, *whole = NULL;
-	flame_frame frame = 0;
-
-	if (rd->options->demangle && flame_demangle(base, &demangled)) {
-		int n = asprintf(&whole, "%s%.*s", demangled, (int)(symbol.len - base.len), base.s + base.len);
-
-		if (n >= 0)
-			symbol = (struct flame_span){ whole, (size_t)n };
-		else
-			whole = NULL;
-	}
-	if (reserve_name(st, symbol.len + 1))
-		frame = make_frame(rd, tidy(rd, symbol, language), f->module, kind);
-	free(demangled);
-	free(whole);
-	return frame;
-}
-
-static bool add_many(struct state *st, flame_frame frame)
-{
-	if (!array_reserve((void **)&st->many, &st->room_many, st->nr_many + 1, sizeof(*st->many)))
-		return false;
-	st->many[st->nr_many++] = frame;
-	return true;
-}
-
-/* A JIT compiler's symbol: "outer->inlined->leaf" are three frames. Return: as lines' values. */
-static uint32_t jit_frames(struct flame_reader *rd, const struct perf_frame *f)
-{
-	struct state *st = rd->state;
-	struct flame_span rest = f->symbol, name;
-	enum flame_kind kind = FLAME_JIT;
-	size_t start = st->nr_many;
-
-	if (!reserve_name(st, rest.len + 1) || !add_many(st, 0))
-		return 0;
-	while (flame_tidy_next_inlined(&rest, &name)) {
-		if (!add_many(st, make_frame(rd, tidy(rd, name, FLAME_TIDY_PERF_MAP), f->module, kind)))
-			return 0;
-		kind = FLAME_JIT_INLINED;
-	}
-	st->many[start] = (flame_frame)(st->nr_many - start - 1);
-	if (st->many[start] == 1) {
-		st->nr_many = start;
-		return st->many[start + 1];
-	}
-	return MANY_FRAMES | (uint32_t)start;
-}
-
 /* Return: as lines' values; 0 without memory. */
 static uint32_t line_frames(struct flame_reader *rd, const struct perf_frame *f)
 {
-	bool unknown = is_unknown(f->symbol);
-	enum flame_kind kind = f->inlined ? FLAME_INLINED : is_kernel(f->module, unknown) ? FLAME_KERNEL : FLAME_USER;
+	struct state *st = rd->state;
+	struct flame_native code = { .symbol = f->symbol, .module = f->module, .address = f->address,
+				     .inlined = f->inlined, .demangle = rd->options->demangle };
+	size_t nr = flame_native_frames(&st->namer, rd, &code);
 
-	if (unknown) {
-		if (!reserve_name(rd->state, f->module.len + f->address.len + 16))
-			return 0;
-		return make_frame(rd, unknown_name(rd, f), f->module, is_jit(f->module) ? FLAME_JIT : kind);
-	}
-	return is_jit(f->module) ? jit_frames(rd, f) : symbol_frame(rd, f, kind);
+	if (nr <= 1)
+		return nr ? st->namer.frames[0] : 0;
+	if (!array_reserve((void **)&st->many, &st->room_many, st->nr_many + nr + 1, sizeof(*st->many)))
+		return 0;
+	st->many[st->nr_many] = (flame_frame)nr;
+	memcpy(st->many + st->nr_many + 1, st->namer.frames, nr * sizeof(*st->many));
+	st->nr_many += nr + 1;
+	return MANY_FRAMES | (uint32_t)(st->nr_many - nr - 1);
 }
 
 /* Frames of the sample at hand. */
@@ -338,29 +174,12 @@ static bool push_line(struct flame_reader *rd, struct flame_span line)
 	return find_line(rd, line, &value) && push_line_value(rd->state, value);
 }
 
-static bool is_skipped_after(const struct flame_reader *rd, flame_frame frame)
-{
-	struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frame)->name);
-
-	for (size_t i = 0; rd->options->skip_after[i]; i++) {
-		if (equals(name, rd->options->skip_after[i]))
-			return true;
-	}
-	return false;
-}
-
 /* --skip-after: the frame of that name that is nearest to the leaf becomes the root. */
 static bool cut_callers(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	for (size_t i = 0; rd->options->skip_after && i < st->nr_frames; i++) {
-		if (is_skipped_after(rd, st->frames[i])) {
-			st->nr_frames = i + 1;
-			return true;
-		}
-	}
-	return false;
+	return flame_skip_after(rd, st->frames, &st->nr_frames);
 }
 
 static flame_stack push_frames(struct flame_reader *rd)
@@ -405,34 +224,13 @@ static int close_sample(struct flame_reader *rd)
 
 /* Headers. */
 
-static bool is_clock(struct flame_span event)
-{
-	return starts(event, "cpu-clock") || starts(event, "task-clock");
-}
-
-static flame_type make_type(struct flame_reader *rd, struct flame_span event, bool has_period)
-{
-	static const char *const cpu[] = { "cycles", "instructions", "cpu-cycles", "cpu_core/", "cpu_atom/", "ref-cycles" };
-	struct flame_type_info info = { .name = flame_intern(rd->profile, event.s, event.len) };
-	const char *unit = has_period && is_clock(event) ? "ns" : "";
-
-	for (size_t i = 0; i < sizeof(cpu) / sizeof(*cpu); i++) {
-		if (starts(event, cpu[i]))
-			info.kind = FLAME_VALUE_ON_CPU;
-	}
-	if (is_clock(event))
-		info.kind = FLAME_VALUE_ON_CPU;
-	info.unit = flame_intern(rd->profile, unit, strlen(unit));
-	return flame_type_row(rd->profile, &info);
-}
-
 static flame_type find_type(struct flame_reader *rd, const struct perf_header *h)
 {
 	struct state *st = rd->state;
 
 	if (st->event_type && st->event_len == h->event.len && !memcmp(st->event, h->event.s, h->event.len))
 		return st->event_type;
-	st->event_type = make_type(rd, h->event, h->period != 0);
+	st->event_type = flame_event_type(rd->profile, h->event, h->period != 0);
 	st->any_sched |= starts(h->event, "sched:");
 	st->event_len = h->event.len < MAX_EVENT ? h->event.len : 0;
 	memcpy(st->event, h->event.s, st->event_len);
@@ -474,14 +272,9 @@ static flame_stack find_root(struct flame_reader *rd, const struct perf_header *
 
 static bool is_outside(const struct flame_reader *rd, const struct perf_header *h)
 {
-	const struct flame_read_options *o = rd->options;
 	const struct state *st = rd->state;
-	double t;
 
-	if ((o->time_from <= 0 && o->time_to <= 0) || !h->has_time)
-		return false;
-	t = (double)(h->time - st->start) / 1e9;
-	return t < o->time_from || (o->time_to > 0 && t > o->time_to);
+	return h->has_time && flame_is_outside_time(rd->options, h->time - st->start);
 }
 
 static void open_sample(struct flame_reader *rd, const struct perf_header *h)
@@ -606,13 +399,9 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	}
 	info = *flame_frame_get(rd->profile, st->frames[st->nr_frames - 1]);
 	name = flame_string_get(rd->profile, info.name);
-	if (!reserve_name(st, name.len + line.len + 2))
+	info.name = flame_name_at_line(&st->namer, rd, name, line);
+	if (!info.name)
 		return FLAME_ENOMEM;
-	memcpy(st->name, name.s, name.len);
-	st->name[name.len] = ':';
-	memcpy(st->name + name.len + 1, line.s, line.len);
-	name = flame_tidy_raw((struct flame_span){ st->name, name.len + 1 + line.len }, st->name);
-	info.name = flame_intern(rd->profile, name.s, name.len);
 	st->frames[st->nr_frames - 1] = flame_frame_row(rd->profile, &info);
 	return 0;
 }
@@ -918,7 +707,7 @@ static void release(struct flame_reader *rd)
 	free(st->many);
 	free(st->block);
 	free(st->seen);
-	free(st->name);
+	flame_native_namer_release(&st->namer);
 	flame_cache_release(&st->roots);
 	flame_cache_release(&st->lines);
 	flame_cache_release(&st->blocks);

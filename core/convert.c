@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -330,7 +331,7 @@ static int make_whole(struct job *job)
 	s->rd = job->rd;
 	s->rd.diag = &s->diag;
 	s->input = job->input;
-	job->input = (struct flame_input){ .fd = job->input.fd };
+	job->input = (struct flame_input){ .fd = job->input.fd, .directory = -1 };
 	s->rd.input = &s->input;
 	s->rd.profile = new_profile(&job->rd);
 	s->rd.state = calloc(1, job->rd.converter->state_size + 1);
@@ -449,13 +450,43 @@ static void describe(struct flame_diag *diag, int err)
 	flame_diag_add(diag, FLAME_ERROR, "%s", flame_strerror(err));
 }
 
+/* A directory is read through the file in it that some format has there. Return: as flame_input_open(). */
+static int open_input(struct job *job, const char *path, int *directory)
+{
+	const char *from = job->rd.options->from;
+	int fd = -1, err;
+
+	if (strcmp(path, "-"))
+		*directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*directory < 0)
+		return flame_input_open(&job->input, path);
+	job->input = (struct flame_input){ .fd = -1, .directory = -1 };
+	for (size_t i = 0; fd < 0 && flame_converters[i]; i++) {
+		const struct flame_converter *c = flame_converters[i];
+
+		if (c->directory_file && (!from || !strcmp(from, c->name)))
+			fd = openat(*directory, c->directory_file, O_RDONLY | O_CLOEXEC);
+	}
+	if (fd < 0) {
+		errno = EISDIR;
+		return FLAME_EIO;
+	}
+	err = flame_input_open_fd(&job->input, fd, path);
+	if (err)
+		close(fd);
+	job->input.directory = *directory;
+	return err;
+}
+
 int flame_read(struct flame_profile **profile, const char *path, const struct flame_read_options *options,
 	       struct flame_diag *diag)
 {
 	struct job job = { .rd = { .options = options, .diag = diag } };
-	int err = flame_input_open(&job.input, path), fd = job.input.fd;
+	int directory = -1, err = open_input(&job, path, &directory), fd = job.input.fd;
 
 	*profile = NULL;
+	if (err && directory >= 0)
+		close(directory);
 	if (err) {
 		flame_diag_add(diag, FLAME_ERROR, err == FLAME_EIO ? "cannot open: %s" : "%s",
 			       err == FLAME_EIO ? strerror(errno) : flame_strerror(err));
@@ -467,6 +498,8 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 	release_job(&job);
 	flame_input_close(&job.input);
 	close(fd);
+	if (directory >= 0)
+		close(directory);
 	if (err) {
 		describe(diag, err);
 		flame_profile_free(job.profile);

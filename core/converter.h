@@ -43,7 +43,13 @@ struct flame_read_options {
 	bool srcline;			/* file:line after the name */
 	bool raw_names;
 	bool demangle;
+	const char *symbol_dir;		/* files with symbols, by build-id or name; NULL: none */
+	const char *symfs;		/* root that the paths of recorded files are below; NULL: / */
+	const char *kallsyms;		/* symbols of the recorded kernel; NULL: those that are known to fit */
+	bool no_inline;			/* no frames for what compilers inlined */
 	bool count;
+	bool inlines;			/* frames for inlined functions also where perf has none */
+	bool offcpu;			/* time that threads were blocked instead of samples */
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
 	double time_from, time_to;	/* seconds since the first sample; time_to 0: to the end */
@@ -123,6 +129,7 @@ struct flame_converter {
 	size_t state_size;
 	bool binary;		/* there are no lines: messages say an offset themselves */
 	bool counted;		/* values are counts of samples already: --count changes nothing */
+	const char *directory_file;	/* a directory with such a file is read through it; NULL: no directories */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
 	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */
 	int (*probe)(struct flame_span head);

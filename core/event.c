@@ -6,7 +6,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "converter.h"
+#include "event.h"
+
+/* Events that are known by how their names begin. */
+static const struct {
+	const char *start;
+	enum flame_value_kind kind;
+	const char *unit;	/* of the period */
+} events[] = {
+	{ "cpu-clock", FLAME_VALUE_ON_CPU, "ns" },
+	{ "task-clock", FLAME_VALUE_ON_CPU, "ns" },
+	{ "cycles", FLAME_VALUE_ON_CPU, "" },
+	{ "instructions", FLAME_VALUE_ON_CPU, "" },
+	{ "cpu-cycles", FLAME_VALUE_ON_CPU, "" },
+	{ "cpu_core/", FLAME_VALUE_ON_CPU, "" },
+	{ "cpu_atom/", FLAME_VALUE_ON_CPU, "" },
+	{ "ref-cycles", FLAME_VALUE_ON_CPU, "" },
+	{ "offcpu-time", FLAME_VALUE_OFF_CPU, "ns" },
+};
+
+flame_type flame_event_type(struct flame_profile *p, struct flame_span name, bool has_period)
+{
+	struct flame_type_info info = { .name = flame_intern(p, name.s, name.len) };
+
+	for (size_t i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		size_t n = strlen(events[i].start);
+
+		if (name.len < n || memcmp(name.s, events[i].start, n))
+			continue;
+		info.kind = events[i].kind;
+		if (has_period)
+			info.unit = flame_intern(p, events[i].unit, strlen(events[i].unit));
+		break;
+	}
+	return flame_type_row(p, &info);
+}
+
+bool flame_is_outside_time(const struct flame_read_options *options, int64_t ns)
+{
+	double t = (double)ns / 1e9;
+
+	if (options->time_from <= 0 && options->time_to <= 0)
+		return false;
+	return t < options->time_from || (options->time_to > 0 && t > options->time_to);
+}
 
 /* What may stand before a part of a name: "sched:", "jdk.", bpftrace's "@". */
 static bool ends_package(const char *before)

@@ -20,7 +20,7 @@
 
 static int input_init(struct flame_input *in, int fd, const char *name)
 {
-	*in = (struct flame_input){ .name = name, .fd = fd, .limit = UINT64_MAX };
+	*in = (struct flame_input){ .name = name, .fd = fd, .directory = -1, .limit = UINT64_MAX };
 	in->buf = malloc(BUFFER_SIZE);
 	in->room = BUFFER_SIZE;
 	return in->buf ? 0 : FLAME_ENOMEM;
@@ -86,7 +86,7 @@ int flame_input_open(struct flame_input *in, const char *path)
 	bool standard = !strcmp(path, "-");
 	int fd, err;
 
-	*in = (struct flame_input){ .fd = -1 };
+	*in = (struct flame_input){ .fd = -1, .directory = -1 };
 	fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return FLAME_EIO;
@@ -111,7 +111,7 @@ void flame_input_close(struct flame_input *in)
 {
 	free(in->buf);
 	flame_source_free(in->source);
-	*in = (struct flame_input){ .fd = -1 };
+	*in = (struct flame_input){ .fd = -1, .directory = -1 };
 }
 
 bool flame_input_can_slice(const struct flame_input *in, uint64_t *size)

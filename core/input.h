@@ -22,6 +22,7 @@ struct flame_input {
 	uint64_t long_line;	/* the number of the first of them */
 	struct flame_source *source;	/* owned; NULL in slices */
 	int fd;
+	int directory;		/* that the file stands for; -1: none. Borrowed */
 	bool eof;
 	bool slice;
 	bool binary;		/* set by a converter: there are no lines to be named in messages */

@@ -17,9 +17,6 @@ struct look {
 #define START(magic) magic, sizeof(magic) - 1
 
 static const struct look looks[] = {
-	{ START("PERFILE2"), NULL, "a perf.data file; let perf print it: perf script -i FILE | fgconv" },
-	{ START("2ELIFREP"), NULL,
-	  "a perf.data file of a machine of the other byte order; let perf print it there: perf script -i FILE | fgconv" },
 	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
 	{ START("MOJ"), NULL, "a binary file of austin (MOJO); let its own tool make text of it: mojo2austin FILE FILE.austin" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },

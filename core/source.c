@@ -12,11 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#ifdef HAVE_ZSTD
-#include <zstd.h>
-#endif
 
 #include "flame.h"
+#include "zstd.h"
 
 #define CHUNK ((size_t)128 << 10)
 
@@ -28,9 +26,7 @@ struct flame_source {
 	unsigned char *in;		/* bytes from below, not decoded yet: in[pos .. end) */
 	size_t pos, end, room;
 	z_stream gz;
-#ifdef HAVE_ZSTD
-	ZSTD_DStream *zstd;
-#endif
+	struct flame_zstd *zstd;
 	bool done;			/* between gzip members or zstd frames */
 	uint32_t pending;		/* UTF-16: a high surrogate, or 0 */
 	const char *damage;
@@ -55,9 +51,7 @@ void flame_source_free(struct flame_source *s)
 	flame_source_free(s->below);
 	if (s->encoding == FLAME_GZIP)
 		inflateEnd(&s->gz);
-#ifdef HAVE_ZSTD
-	ZSTD_freeDStream(s->zstd);
-#endif
+	flame_zstd_free(s->zstd);
 	free(s->in);
 	free(s);
 }
@@ -67,12 +61,8 @@ static int start_decoder(struct flame_source *s)
 	if (s->encoding == FLAME_GZIP)
 		return inflateInit2(&s->gz, 15 + 16) == Z_OK ? 0 : FLAME_ENOMEM;
 	if (s->encoding == FLAME_ZSTD) {
-#ifdef HAVE_ZSTD
-		s->zstd = ZSTD_createDStream();
-		return s->zstd ? 0 : FLAME_ENOMEM;
-#else
-		return FLAME_EARG;
-#endif
+		s->zstd = flame_zstd_new();
+		return s->zstd ? 0 : flame_zstd_available() ? FLAME_ENOMEM : FLAME_EARG;
 	}
 	return 0;
 }
@@ -185,13 +175,10 @@ static ssize_t read_gzip(struct flame_source *s, char *to, size_t room)
 	}
 }
 
-#ifdef HAVE_ZSTD
 static ssize_t read_zstd(struct flame_source *s, char *to, size_t room)
 {
 	for (;;) {
-		ZSTD_outBuffer out = { to, room, 0 };
-		ZSTD_inBuffer in = { s->in, s->end, s->pos };
-		size_t ret;
+		struct flame_zstd_step step = { .in = s->in, .in_len = s->end, .in_pos = s->pos, .out = to, .out_room = room };
 
 		if (s->pos == s->end) {
 			ssize_t more = refill(s);
@@ -200,16 +187,14 @@ static ssize_t read_zstd(struct flame_source *s, char *to, size_t room)
 				return more || s->done ? more : damaged(s, "the zstd data ends in the middle");
 			continue;
 		}
-		ret = ZSTD_decompressStream(s->zstd, &out, &in);
-		s->pos = in.pos;
-		if (ZSTD_isError(ret))
+		if (!flame_zstd_decode(s->zstd, &step))
 			return damaged(s, "the zstd data is corrupt");
-		s->done = !ret;
-		if (out.pos)
-			return (ssize_t)out.pos;
+		s->pos = step.in_pos;
+		s->done = flame_zstd_is_whole(s->zstd);
+		if (step.out_len)
+			return (ssize_t)step.out_len;
 	}
 }
-#endif
 
 static size_t put_utf8(char *to, uint32_t c)
 {
@@ -294,10 +279,8 @@ ssize_t flame_source_read(struct flame_source *s, char *to, size_t room)
 	switch (s->encoding) {
 	case FLAME_GZIP:
 		return read_gzip(s, to, room);
-#ifdef HAVE_ZSTD
 	case FLAME_ZSTD:
 		return read_zstd(s, to, room);
-#endif
 	case FLAME_UTF16LE:
 	case FLAME_UTF16BE:
 		return read_utf16(s, to, room);

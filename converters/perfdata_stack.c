@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfdata_stack.c - from the addresses of a callchain to a stack. A callchain that was seen before in
+ * the same mappings is looked up whole, its addresses in one hash; only of a new one are the
+ * addresses looked up, each in its mapping and then by its place in the module.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "perfdata.h"
+
+#define CHAIN_CACHE_BYTES ((size_t)32 << 20)
+#define MANY_FRAMES 0x80000000u	/* a value that is an index in many: a count and that many frames */
+#define NO_CODE "[unknown]"
+
+/* Addresses above are no addresses: they say where those that follow were found. */
+#define MARKER_MIN ((uint64_t)-4095)
+#define MARKER_KERNEL ((uint64_t)-128)
+#define MARKER_UNWOUND ((uint64_t)-4000)	/* ours: what follows was unwound from a copy of the stack */
+#define MARKER_CUT ((uint64_t)-4001)		/* ours: and callers of it are missing */
+
+int perfdata_stack_init(struct perfdata *pd)
+{
+	pd->chains.max_bytes = CHAIN_CACHE_BYTES;
+	return 0;
+}
+
+void perfdata_stack_release(struct perfdata *pd)
+{
+	flame_native_namer_release(&pd->namer);
+	flame_cache_release(&pd->chains);
+	for (size_t i = 0; i < 2; i++) {
+		flame_symbols_free(pd->symbols[i].s);
+		free(pd->symbols[i].values);
+	}
+	free(pd->many);
+	free(pd->key);
+	free(pd->frames);
+	free(pd->path);
+	free(pd->path_stacks);
+	free(pd->symbol);
+}
+
+static bool push_frame(struct perfdata *pd, flame_frame frame)
+{
+	if (!array_reserve((void **)&pd->frames, &pd->room_frames, pd->nr_frames + 1, sizeof(*pd->frames)))
+		return false;
+	pd->frames[pd->nr_frames++] = frame;
+	return true;
+}
+
+/* Frames of one address, the innermost first. */
+static bool push_value(struct perfdata *pd, uint32_t value)
+{
+	const flame_frame *many;
+	bool ok = value != 0;
+
+	if (!(value & MANY_FRAMES))
+		return ok && push_frame(pd, value);
+	many = &pd->many[value & ~MANY_FRAMES];
+	for (uint32_t i = many[0]; ok && i > 0; i--)
+		ok = push_frame(pd, many[i]);
+	return ok;
+}
+
+static uint32_t value_of(struct perfdata *pd, const flame_frame *frames, size_t nr)
+{
+	size_t at = pd->nr_many;
+
+	if (nr <= 1)
+		return nr ? frames[0] : 0;
+	if (!array_reserve((void **)&pd->many, &pd->room_many, at + nr + 1, sizeof(*pd->many)))
+		return 0;
+	pd->many[at] = (flame_frame)nr;
+	memcpy(pd->many + at + 1, frames, nr * sizeof(*frames));
+	pd->nr_many += nr + 1;
+	return MANY_FRAMES | (uint32_t)at;
+}
+
+/* The recording is this machine's if its names are, and its kernel has run ever since. */
+static bool is_this_machine(const struct perfdata *pd)
+{
+	struct utsname name;
+	struct timespec up, now;
+	struct stat st;
+	uint64_t size;
+
+	if (uname(&name) || !pd->host[0] || strcmp(pd->host, name.nodename) || strcmp(pd->release, name.release))
+		return false;
+	if (!flame_input_can_slice(pd->rd->input, &size) || fstat(pd->rd->input->fd, &st) ||
+	    clock_gettime(CLOCK_BOOTTIME, &up) || clock_gettime(CLOCK_REALTIME, &now))
+		return true;
+	return st.st_mtime >= now.tv_sec - up.tv_sec;
+}
+
+/*
+ * perf expands inlined functions in callchains that it unwound itself, not in those of frame pointers:
+ * for each a table of its own, as the names of what they are inlined into differ too.
+ */
+static struct flame_symbols *symbols(struct perfdata *pd, bool inlines)
+{
+	struct flame_symbol_options options = { 0 };
+
+	if (!pd->symbols[inlines].s) {
+		flame_symbol_options_set(&options, pd->rd->options);
+		options.no_inline = !inlines;
+		options.this_machine = is_this_machine(pd);
+		pd->symbols[inlines].s = flame_symbols_new(&options);
+	}
+	return pd->symbols[inlines].s;
+}
+
+flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inlines)
+{
+	struct perfdata_module *m = &pd->tasks.modules[row];
+	struct flame_module_info info = {
+		.kind = m->kind, .path = m->name, .build_id = m->build_id, .build_id_len = m->build_id_len, .pid = m->pid,
+		.reference_address = m->reference, .reference = m->reference_name,
+	};
+
+	if (!m->symbols[inlines] && symbols(pd, inlines))
+		m->symbols[inlines] = flame_module_row(pd->symbols[inlines].s, &info);
+	return m->symbols[inlines];
+}
+
+static size_t symbol_frames(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
+			    uint32_t i, uint64_t offset)
+{
+	const struct flame_symbol_frame *f = &loc->frames[i];
+	struct flame_native code = { .symbol = { f->name, f->name_len }, .module = { m->name, strlen(m->name) },
+				     .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
+
+	if (pd->rd->options->offsets) {
+		if (!array_reserve((void **)&pd->symbol, &pd->room_symbol, code.symbol.len + 24, 1))
+			return 0;
+		memcpy(pd->symbol, code.symbol.s, code.symbol.len);
+		code.symbol.len += (size_t)sprintf(pd->symbol + code.symbol.len, "+0x%llx", (unsigned long long)offset);
+		code.symbol.s = pd->symbol;
+	}
+	return flame_native_frames(&pd->namer, pd->rd, &code);
+}
+
+/* --srcline: where in its source the frame that was made last is. */
+static bool add_line(struct perfdata *pd, flame_frame *frame, const struct flame_symbol_frame *f)
+{
+	struct flame_frame_info info;
+	const char *base;
+	char *line;
+	int n;
+
+	if (!f->file || !f->line)
+		return true;
+	base = strrchr(f->file, '/');
+	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
+	if (n < 0)
+		return false;
+	info = *flame_frame_get(pd->rd->profile, *frame);
+	info.name = flame_name_at_line(&pd->namer, pd->rd, flame_string_get(pd->rd->profile, info.name),
+				       (struct flame_span){ line, (size_t)n });
+	free(line);
+	*frame = flame_frame_row(pd->rd->profile, &info);
+	return *frame != 0;
+}
+
+/* Return: the value of a location with symbols; 0 after a failure. */
+static uint32_t symbol_value(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
+			     bool is_caller)
+{
+	flame_frame *frames = NULL;
+	size_t nr = 0, room = 0;
+	uint32_t value = 0;
+
+	for (uint32_t i = 0; i < loc->nr_frames; i++) {
+		size_t made = symbol_frames(pd, m, loc, i, loc->offset + is_caller);
+
+		if (!made || !array_reserve((void **)&frames, &room, nr + made, sizeof(*frames)))
+			goto out;
+		memcpy(frames + nr, pd->namer.frames, made * sizeof(*frames));
+		nr += made;
+		if (pd->rd->options->srcline && !add_line(pd, &frames[nr - 1], &loc->frames[i]))
+			goto out;
+	}
+	value = value_of(pd, frames, nr);
+out:
+	free(frames);
+	return value;
+}
+
+/* Return: the value of an address without a symbol; 0 after a failure. */
+static uint32_t unknown_value(struct perfdata *pd, const char *module, uint64_t address)
+{
+	struct flame_native code = { .symbol = { "", 0 }, .module = { module, strlen(module) } };
+	char text[20];
+
+	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
+	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
+}
+
+/* A module that is one function. */
+static uint32_t function_value(struct perfdata *pd, const struct perfdata_module *m)
+{
+	struct flame_native code = { .symbol = { m->name, strlen(m->name) }, .module = { m->name, strlen(m->name) },
+				     .address = { "", 0 } };
+
+	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
+}
+
+/* How an address is looked up. */
+struct place {
+	enum perfdata_mode mode;
+	bool is_caller;		/* it is a return address */
+	bool inlines;		/* inlined functions are frames too */
+};
+
+/* Return: the value of @address in @module; 0 after a failure. */
+static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t address, const struct place *place)
+{
+	const struct perfdata_module *m = &pd->tasks.modules[module];
+	struct perfdata_symbols *symbols_of = &pd->symbols[place->inlines];
+	flame_module row = module && !m->is_symbol ? perfdata_module_symbols(pd, module, place->inlines) : 0;
+	const struct flame_location *loc;
+	uint32_t *value;
+
+	if (m->is_symbol)
+		return function_value(pd, m);
+	if (!row)
+		return unknown_value(pd, m->name ? m->name : NO_CODE, address);
+	loc = flame_symbols_find(symbols_of->s, row, address, place->is_caller);
+	/* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
+	if (place->is_caller && (!loc->nr_frames || !strncmp(loc->frames[0].name, "__pfx_", 6)))
+		loc = flame_symbols_find(symbols_of->s, row, address, false);
+	if (!loc->row)
+		return unknown_value(pd, m->name, address);
+	while (loc->row >= symbols_of->nr_values) {
+		if (!array_reserve((void **)&symbols_of->values, &symbols_of->room_values, symbols_of->nr_values + 1,
+				   sizeof(*symbols_of->values)))
+			return 0;
+		symbols_of->values[symbols_of->nr_values++] = 0;
+	}
+	value = &symbols_of->values[loc->row];
+	if (!*value)
+		*value = loc->nr_frames ? symbol_value(pd, m, loc, place->is_caller) : unknown_value(pd, m->name, address);
+	return *value;
+}
+
+/* The recorded mapping of the kernel is its text; its code for booting lies behind it, below modules. */
+static const struct perfdata_map *kernel_map(const struct perfdata *pd, uint64_t ip)
+{
+	const struct perfdata_maps *kernel = &pd->tasks.kernel;
+	const struct perfdata_map *map = perfdata_map_find(kernel, ip);
+
+	for (size_t i = 0; !map && i < kernel->nr && kernel->maps[i].start <= ip; i++) {
+		if (pd->tasks.modules[kernel->maps[i].module].kind == FLAME_MODULE_KERNEL && ip - kernel->maps[i].start < 1 << 30)
+			return &kernel->maps[i];
+	}
+	return map;
+}
+
+static bool push_address(struct perfdata *pd, const struct perfdata_maps *maps, uint64_t ip, const struct place *place)
+{
+	const struct perfdata_map *map = NULL;
+
+	if (place->mode == PERFDATA_MODE_KERNEL)
+		map = kernel_map(pd, ip);
+	else if (place->mode == PERFDATA_MODE_USER)
+		map = perfdata_map_find(maps, ip);
+	if (!map)
+		return push_value(pd, find_value(pd, 0, ip, place));
+	return push_value(pd, find_value(pd, map->module, ip - map->start + map->offset, place));
+}
+
+uint64_t *perfdata_chain_key(struct perfdata *pd, size_t nr)
+{
+	return array_reserve((void **)&pd->key, &pd->room_key, nr + PERFDATA_KEY_HEAD, sizeof(*pd->key)) ? pd->key : NULL;
+}
+
+/* Append the user's part of what the processor's last branch records hold: from callee to caller. Return: its length. */
+static size_t add_branches(struct perfdata *pd, const struct perfdata_sample *s, uint64_t *to)
+{
+	size_t nr = 0;
+
+	if (!s->nr_branches)
+		return 0;
+	to[nr++] = perfdata_u64(pd, s->branches + 8);
+	for (uint64_t i = 0; i < s->nr_branches; i++)
+		to[nr++] = perfdata_u64(pd, s->branches + 24 * i);
+	return nr;
+}
+
+/* Append the user's part of what the copy of the stack holds. Return: its length. */
+static size_t add_unwound(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid, uint64_t *to)
+{
+	bool cut;
+	size_t nr = perfdata_unwind(pd, s, pid, to + 1, &cut);
+
+	to[0] = MARKER_UNWOUND;
+	if (!nr)
+		return 0;
+	if (cut)
+		to[++nr] = MARKER_CUT;
+	return nr + 1;
+}
+
+/* Return: how many addresses and markers the sample's callchain has, in the key; SIZE_MAX without memory. */
+static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid)
+{
+	enum { CALL_STACK = 1 << 11 };
+	bool lbr = s->attr->branch_type & CALL_STACK && s->nr_branches, has_user = false;
+	uint64_t *key = perfdata_chain_key(pd, s->nr_chain + s->nr_branches + 2 + (s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0));
+	size_t nr = 0;
+
+	if (!key)
+		return SIZE_MAX;
+	key += PERFDATA_KEY_HEAD;
+	if (!s->has_chain) {
+		key[nr++] = s->mode == PERFDATA_MODE_KERNEL ? MARKER_KERNEL : s->mode == PERFDATA_MODE_USER ? PERFDATA_MARKER_USER :
+			    MARKER_MIN;
+		key[nr++] = s->ip;
+		return nr;
+	}
+	for (uint64_t i = 0; i < s->nr_chain; i++) {
+		key[nr++] = perfdata_u64(pd, s->chain + 8 * i);
+		has_user |= key[nr - 1] == PERFDATA_MARKER_USER;
+		if (lbr && has_user)
+			return nr + add_branches(pd, s, key + nr);
+	}
+	if (s->has_stack && !has_user)
+		nr += add_unwound(pd, s, pid, key + nr);
+	return nr;
+}
+
+/*
+ * The frame pushed last is where the kernel is entered by an exception: what follows was interrupted, and did
+ * not call it.
+ */
+static bool is_entry(const struct perfdata *pd)
+{
+	static const char *const entries[] = { "asm_", "el1h_64_", "ret_from_intr", "apic_timer_interrupt" };
+	flame_frame frame = pd->nr_frames ? pd->frames[pd->nr_frames - 1] : 0;
+	struct flame_span name = flame_string_get(pd->rd->profile, flame_frame_get(pd->rd->profile, frame)->name);
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		size_t len = strlen(entries[i]);
+
+		if (name.len >= len && !memcmp(name.s, entries[i], len))
+			return true;
+	}
+	return false;
+}
+
+/* What follows a marker. */
+static enum perfdata_mode mode_behind(uint64_t marker)
+{
+	if (marker == MARKER_KERNEL)
+		return PERFDATA_MODE_KERNEL;
+	return marker == PERFDATA_MARKER_USER || marker == MARKER_UNWOUND ? PERFDATA_MODE_USER : PERFDATA_MODE_OTHER;
+}
+
+static bool push_cut(struct perfdata *pd)
+{
+	struct flame_frame_info info = { .kind = FLAME_MARKER };
+
+	info.name = flame_intern(pd->rd->profile, "[truncated]", 11);
+	return push_frame(pd, flame_frame_row(pd->rd->profile, &info));
+}
+
+static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, size_t nr)
+{
+	const struct flame_read_options *o = pd->rd->options;
+	struct place place = { .mode = PERFDATA_MODE_USER, .inlines = o->inlines && !o->no_inline };
+	bool unwound = false, ok = true;
+
+	for (size_t i = 0; ok && i < nr; i++) {
+		uint64_t ip = pd->key[PERFDATA_KEY_HEAD + i];
+
+		/* What follows is no address but tells which user callchain belongs here. */
+		if (ip == PERFDATA_MARKER_USER_DEFERRED)
+			break;
+		if (ip == MARKER_CUT) {
+			ok = push_cut(pd);
+		} else if (ip >= MARKER_MIN) {
+			unwound = ip == MARKER_UNWOUND;
+			place.mode = mode_behind(ip);
+			place.inlines = (o->inlines || unwound) && !o->no_inline;
+			place.is_caller = false;
+		} else {
+			ok = push_address(pd, maps, ip, &place);
+			place.is_caller = !unwound && !(place.mode == PERFDATA_MODE_KERNEL && is_entry(pd));
+		}
+	}
+	return ok ? 0 : flame_profile_error(pd->rd->profile) ? flame_profile_error(pd->rd->profile) : FLAME_ENOMEM;
+}
+
+/* The stack of the frames at hand below @root. */
+static int push_stack(struct perfdata *pd, flame_stack root, flame_stack *stack)
+{
+	bool cut = flame_skip_after(pd->rd, pd->frames, &pd->nr_frames);
+	size_t nr = pd->nr_frames;
+
+	pd->any_deep |= nr > 1;
+	if (!array_reserve((void **)&pd->path, &pd->room_path, nr, sizeof(*pd->path)) ||
+	    !array_reserve((void **)&pd->path_stacks, &pd->room_path_stacks, nr, sizeof(*pd->path_stacks)))
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		pd->path[i] = pd->frames[nr - 1 - i];
+	*stack = flame_stack_push_all(pd->rd->profile, cut ? 0 : root, pd->path, nr, pd->path_stacks);
+	return flame_profile_error(pd->rd->profile);
+}
+
+int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame_stack *stack)
+{
+	flame_stack root = perfdata_thread_root(pd, thread);
+	const struct perfdata_maps *maps = perfdata_maps_of(pd, pd->tasks.threads[thread].pid);
+	size_t len = (nr + PERFDATA_KEY_HEAD) * sizeof(*pd->key);
+	uint64_t hash;
+	int err;
+
+	pd->key[0] = root;
+	pd->key[1] = maps ? maps->version : 0;
+	pd->key[2] = pd->tasks.kernel.version;
+	hash = hash_bytes((const char *)pd->key, len);
+	if (flame_cache_get(&pd->chains, (const char *)pd->key, len, hash, stack))
+		return 0;
+	pd->nr_frames = 0;
+	err = push_chain(pd, maps, nr);
+	if (!err)
+		err = push_stack(pd, root, stack);
+	if (!err)
+		flame_cache_put(&pd->chains, (const char *)pd->key, len, hash, *stack);
+	return err;
+}
+
+int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack)
+{
+	size_t nr = read_chain(pd, s, pd->tasks.threads[thread].pid);
+
+	return nr == SIZE_MAX ? FLAME_ENOMEM : perfdata_stack_of_key(pd, nr, thread, stack);
+}
+
+void perfdata_stack_notes(struct perfdata *pd)
+{
+	for (size_t i = 0; i < 2; i++) {
+		if (pd->symbols[i].s)
+			flame_symbols_report(pd->symbols[i].s, pd->rd->diag);
+	}
+}

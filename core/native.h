@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_NATIVE_H
+#define FLAME_NATIVE_H
+/*
+ * native.h - frames of code that profilers name by symbol and module: what kind it is, what it is
+ * called by default and under the options. All readers of such code make their frames here, so that
+ * one function has one name whatever it was read from.
+ */
+#include "converter.h"
+
+/* One address as a profiler prints it. Spans may be empty, but are not NULL. */
+struct flame_native {
+	struct flame_span symbol;	/* with "+0x1f", where it is known; "[unknown]" is unknown too */
+	struct flame_span module;	/* path or "[kernel.kallsyms]"; "[unknown]" is unknown too */
+	struct flame_span address;	/* hexadecimal digits, for --addrs */
+	bool inlined;
+	bool demangle;			/* the symbol may be mangled */
+};
+
+/* Room for names and frames that are being made. Zero-initialise. */
+struct flame_native_namer {
+	char *name;
+	size_t room_name;
+	flame_frame *frames;
+	size_t nr_frames, room_frames;
+};
+
+/*
+ * The frames of @code in namer->frames, the outermost first: more than one where a JIT compiler's
+ * symbol holds inlined functions. Return: how many; 0 after a failure.
+ */
+size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code);
+/* Return: the name "@name:@line", where @line is "file.c:12"; 0 after a failure. */
+flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
+				struct flame_span line);
+void flame_native_namer_release(struct flame_native_namer *namer);
+
+/*
+ * --skip-after: of @frames, the leaf first, the nearest to the leaf with such a name becomes the last.
+ * Return: true where there is one: then the stack has no root but this frame.
+ */
+bool flame_skip_after(const struct flame_reader *rd, const flame_frame *frames, size_t *nr);
+
+#endif
