@@ -10,11 +10,12 @@ static char *count_name(const struct tool *tool, const struct flame_profile *p, 
 {
 	const struct flame_type_info *info = flame_type_get(p, type);
 	struct flame_span name = flame_string_get(p, info->unit);
+	bool is_count = name.len == 5 && !memcmp(name.s, "count", 5);
 	const char *colon;
 
-	if (tool->read.count)
+	if (tool->read.count || (is_count && (info->kind == FLAME_VALUE_ON_CPU || info->kind == FLAME_VALUE_WALL)))
 		return NULL;
-	if (!name.len || (name.len == 5 && !memcmp(name.s, "count", 5)))
+	if (!name.len || is_count)
 		name = flame_string_get(p, info->name);
 	colon = memchr(name.s, ':', name.len);
 	/* "cycles:u" counts cycles; a tracepoint "sched:sched_switch" keeps its whole name. */
