@@ -81,6 +81,14 @@ static uint32_t value_of(struct perfdata *pd, const flame_frame *frames, size_t 
 	return MANY_FRAMES | (uint32_t)at;
 }
 
+/* Return: the value of @code's frames; 0 after a failure. */
+static uint32_t native_value(struct perfdata *pd, const struct flame_native *code)
+{
+	size_t nr = flame_native_frames(&pd->namer, pd->rd, code);
+
+	return value_of(pd, pd->namer.frames, nr);
+}
+
 /* The recording is this machine's if its names are, and its kernel has run ever since. */
 static bool is_this_machine(const struct perfdata *pd)
 {
@@ -197,7 +205,7 @@ static uint32_t unknown_value(struct perfdata *pd, const char *module, uint64_t 
 	char text[20];
 
 	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
-	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
+	return native_value(pd, &code);
 }
 
 /* A module that is one function. */
@@ -206,7 +214,7 @@ static uint32_t function_value(struct perfdata *pd, const struct perfdata_module
 	struct flame_native code = { .symbol = { m->name, strlen(m->name) }, .module = { m->name, strlen(m->name) },
 				     .address = { "", 0 } };
 
-	return value_of(pd, pd->namer.frames, flame_native_frames(&pd->namer, pd->rd, &code));
+	return native_value(pd, &code);
 }
 
 /* How an address is looked up. */

@@ -64,11 +64,11 @@ static int unpack(struct perfdata_stream *s)
 		if (!s->zstd)
 			return FLAME_ENOMEM;
 	}
+	if (!array_reserve((void **)&s->unpacked, &s->unpacked_room, UNPACK_ROOM, 1))
+		return FLAME_ENOMEM;
 	memmove(s->unpacked, s->unpacked + s->unpacked_pos, s->unpacked_end - s->unpacked_pos);
 	s->unpacked_end -= s->unpacked_pos;
 	s->unpacked_pos = 0;
-	if (!array_reserve((void **)&s->unpacked, &s->unpacked_room, UNPACK_ROOM, 1))
-		return FLAME_ENOMEM;
 	step = (struct flame_zstd_step){
 		.in = s->packed, .in_len = s->packed_end, .in_pos = s->packed_pos,
 		.out = s->unpacked + s->unpacked_end, .out_room = s->unpacked_room - s->unpacked_end,

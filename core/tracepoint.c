@@ -10,8 +10,10 @@
  *
  * in the byte order of the machine that recorded. The texts are read by libtraceevent.
  */
+#define _GNU_SOURCE
 #include "tracepoint.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,13 +85,112 @@ static const char *take_string(struct cursor *c)
 	return take(c, end ? (uint64_t)(end - c->rest.s) + 1 : UINT64_MAX);
 }
 
-/* libtraceevent wants text that is ended by NUL, and of one format at a time. */
+static bool skip_text(const char **p, const char *text)
+{
+	size_t len = strlen(text);
+	bool is = !strncmp(*p, text, len);
+
+	*p += is ? len : 0;
+	return is;
+}
+
+static bool skip_number(const char **p)
+{
+	size_t len = strspn(*p, "0123456789");
+
+	*p += len;
+	return len && len < 10;
+}
+
+/* A declaration as the kernel prints it: "unsigned char common_flags", "__data_loc char[] name", "char comm[16]". */
+static bool skip_declaration(const char **p)
+{
+	static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+	size_t words = 0, brackets = 0;
+
+	for (;;) {
+		size_t len = strspn(*p, word);
+
+		*p += len;
+		words += len > 0;
+		if (**p == '[') {
+			*p += 1;
+			*p += strspn(*p, word);
+			if (!words || brackets++ || *(*p)++ != ']')
+				return false;
+		} else if (**p == ' ' || (**p == '*' && words)) {
+			*p += 1;
+		} else {
+			return words >= 2;
+		}
+	}
+}
+
+/* "\tfield:…;\toffset:8;\tsize:4;\tsigned:1;" */
+static bool is_field(const char *line)
+{
+	return skip_text(&line, "\tfield:") && *line != ' ' && skip_declaration(&line) && skip_text(&line, ";\toffset:") &&
+	       skip_number(&line) && skip_text(&line, ";\tsize:") && skip_number(&line) && skip_text(&line, ";\tsigned:") &&
+	       skip_number(&line) && skip_text(&line, ";") && (!*line || *line == '\n');
+}
+
+static bool is_name(const char *line)
+{
+	size_t len;
+
+	if (!skip_text(&line, "name: "))
+		return false;
+	len = strspn(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	return len && line[len] == '\n';
+}
+
+static bool is_id(const char *line)
+{
+	return skip_text(&line, "ID: ") && skip_number(&line) && *line == '\n';
+}
+
+/*
+ * What of a format is needed: its name, number and fields, each as the kernel prints it. How it would be
+ * printed is a program in an expression language of its own, and goes. Return: false where something else is there.
+ */
+static bool write_format(FILE *out, const char *text)
+{
+	bool (*const heads[])(const char *) = { is_name, is_id };
+	const char *end = strstr(text, "\nprint fmt:"), *next;
+	size_t nr = 0, nr_fields = 0;
+
+	for (; text && text < end; text = next + 1) {
+		next = strchr(text, '\n');
+		if (nr < 2 && heads[nr](text)) {
+			fprintf(out, "%.*s\n", (int)(next - text), text);
+			if (++nr == 2)
+				fputs("format:\n", out);
+		} else if (nr == 2 && is_field(text)) {
+			fprintf(out, "%.*s\n", (int)(next - text), text);
+			/* The fields that all have are apart from the event's own. */
+			if (++nr_fields == 4)
+				fputs("\n", out);
+		} else if (*text != '\n' && strncmp(text, "format:\n", 8)) {
+			return false;
+		}
+	}
+	fputs("\nprint fmt: \"\"\n", out);
+	return end && nr == 2 && nr_fields > 4;
+}
+
+/* One format at a time. Damaged ones are left out. */
 static void parse_event(struct tep_handle *tep, struct flame_span text, const char *system)
 {
-	char *copy = strndup(text.s, text.len);
+	char *copy = strndup(text.s, text.len), *clean = NULL;
+	size_t size = 0;
+	FILE *out = copy ? open_memstream(&clean, &size) : NULL;
+	bool ok = out && write_format(out, copy);
 
-	if (copy)
-		tep_parse_event(tep, copy, strlen(copy), system);
+	if (out && fclose(out))
+		ok = false;
+	if (ok)
+		tep_parse_event(tep, clean, size, system);
+	free(clean);
 	free(copy);
 }
 

@@ -56,6 +56,8 @@ static void set_options(struct flame_read_options *o, uint32_t bits)
 	o->lines = bits & 1 << 25;
 	o->bci = bits & 1 << 26;
 	o->simple_names = bits & 1 << 27;
+	o->offcpu = bits & 1 << 27;
+	o->inlines = bits & 1 << 28;
 	o->dot = bits & 1 << 28;
 	o->normalize_names = bits & 1 << 29;
 	o->labels = bits & 1 << 30 ? labels : NULL;
