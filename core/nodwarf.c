@@ -6,6 +6,8 @@
 #ifndef HAVE_LIBDW
 
 #include "dwarf.h"
+#include "flame.h"
+#include "unwind.h"
 
 bool flame_dwarf_available(void)
 {
@@ -30,6 +32,50 @@ size_t flame_dwarf_find(struct flame_dwarf *d, uint64_t address, struct flame_dw
 	(void)address;
 	(void)frames;
 	return 0;
+}
+
+bool flame_unwind_available(void)
+{
+	return false;
+}
+
+struct flame_unwind *flame_unwind_new(uint32_t machine)
+{
+	(void)machine;
+	return NULL;
+}
+
+void flame_unwind_free(struct flame_unwind *u)
+{
+	(void)u;
+}
+
+int flame_unwind_map(struct flame_unwind *u, const struct flame_mapping *mapping)
+{
+	(void)u;
+	(void)mapping;
+	return 0;
+}
+
+void flame_unwind_clear(struct flame_unwind *u)
+{
+	(void)u;
+}
+
+struct flame_unwind *flame_unwind_copy(const struct flame_unwind *u)
+{
+	(void)u;
+	return NULL;
+}
+
+enum flame_unwind_end flame_unwind_stack(struct flame_unwind *u, const struct flame_user_state *state,
+					 uint64_t ips[FLAME_UNWIND_FRAMES_MAX], size_t *nr)
+{
+	(void)u;
+	(void)state;
+	(void)ips;
+	*nr = 0;
+	return FLAME_UNWIND_NOTHING;
 }
 
 #else
