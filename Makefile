@@ -34,7 +34,7 @@ LDLIBS += -liberty
 endif
 
 ifeq ($(call have,libdw libelf),yes)
-CPPFLAGS += $(shell $(PKG_CONFIG) --cflags libdw libelf)
+CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
 WITHOUT += core/dwarf.c core/unwind.c

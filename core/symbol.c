@@ -279,31 +279,30 @@ struct found {
 	uint64_t offset;
 };
 
-/* Add what the debug information knows: names of inlined functions, and lines of all. */
+/*
+ * Add what the debug information knows: names of inlined functions, and lines of all. The function
+ * itself gets its name too, "f" for "f.part.0" and "f.cold", as in perf's text.
+ */
 static void add_dwarf(struct flame_symbols *s, struct module *m, uint64_t address, struct found *found)
 {
 	struct flame_dwarf *d = module_dwarf(m, &s->options);
 	struct flame_dwarf_frame frames[FLAME_DWARF_FRAMES_MAX];
 	size_t nr = d ? flame_dwarf_find(d, address, frames) : 0;
+	bool no_inline = s->options.no_inline;
 
-	if (!nr)
-		return;
-	/* Lines of inlined functions belong to the function where those are not wanted. */
-	for (size_t i = 0; i < nr; i++) {
-		struct flame_symbol_frame *f = &found->frames[found->nr];
+	for (size_t i = 0; i < nr && (!i || !no_inline); i++) {
+		struct flame_symbol_frame named = { .kind = i ? FLAME_INLINED : FLAME_USER }, *f = &found->frames[i ? found->nr : 0];
+		bool ok = frames[i].name && set_name(s, &named, (struct flame_span){ frames[i].name, strlen(frames[i].name) });
 
-		if (i && s->options.no_inline)
-			continue;
-		if (i || !found->nr) {
-			*f = (struct flame_symbol_frame){ .kind = i ? FLAME_INLINED : FLAME_USER };
-			if (!frames[i].name || !set_name(s, f, (struct flame_span){ frames[i].name, strlen(frames[i].name) }))
-				continue;
+		if (ok && (!no_inline || !found->nr))
+			*f = named;
+		if (ok && (i || !found->nr))
 			found->nr++;
-		} else {
-			f = &found->frames[0];
-		}
-		f->file = frames[s->options.no_inline ? nr - 1 : i].file;
-		f->line = frames[s->options.no_inline ? nr - 1 : i].line;
+		if (!ok && (i || !found->nr))
+			continue;
+		/* Without inlined functions the line of the innermost is the function's. */
+		f->file = frames[no_inline ? nr - 1 : i].file;
+		f->line = frames[no_inline ? nr - 1 : i].line;
 	}
 }
 
