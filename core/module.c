@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* The first reason stays. */
 static void because(char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -324,8 +326,28 @@ struct flame_dwarf *module_dwarf(struct module *m, const struct flame_symbol_opt
 	return m->dwarf;
 }
 
+const char *module_path(struct module *m)
+{
+	int fd;
+
+	if (m->path || !m->image || !m->has_elf)
+		return m->path;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	if (write(fd, m->image, m->elf.size) != (ssize_t)m->elf.size || asprintf(&m->path, "/proc/self/fd/%d", fd) < 0) {
+		m->path = NULL;
+		close(fd);
+		return NULL;
+	}
+	m->image_fd = fd;
+	return m->path;
+}
+
 void module_release(struct module *m)
 {
+	if (m->image_fd)
+		close(m->image_fd);
 	flame_dwarf_free(m->dwarf);
 	flame_symtab_release(&m->table);
 	flame_symtext_release(&m->text);

@@ -25,6 +25,7 @@ struct module {
 	bool has_elf, has_debug;
 	char *path, *debug_path;	/* owned */
 	void *image;			/* of the vdso; owned */
+	int image_fd;			/* a file with it; 0: none */
 	struct flame_symtext text;
 	struct flame_symtab table;
 	struct flame_dwarf *dwarf;
@@ -41,6 +42,8 @@ int module_open(struct module *m, const struct flame_symbol_options *options, st
 		const struct flame_module_info *kernel_info);
 /* Return: the debug information of @m, opened at the first call; NULL where there is none. */
 struct flame_dwarf *module_dwarf(struct module *m, const struct flame_symbol_options *options);
+/* Return: a path that @m's file can be opened by; NULL where there is none. */
+const char *module_path(struct module *m);
 void module_release(struct module *m);
 void kernel_release(struct kernel *kernel);
 

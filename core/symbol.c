@@ -446,9 +446,10 @@ const char *flame_symbols_file(struct flame_symbols *s, flame_module module)
 {
 	struct module *m = module && module < s->nr_modules ? &s->modules[module] : NULL;
 
-	if (!m || m->info.kind != FLAME_MODULE_FILE || module_open(m, &s->options, &s->kernel, NULL))
+	if (!m || (m->info.kind != FLAME_MODULE_FILE && m->info.kind != FLAME_MODULE_VDSO) ||
+	    module_open(m, &s->options, &s->kernel, NULL))
 		return NULL;
-	return m->path;
+	return module_path(m);
 }
 
 bool flame_symbols_address(struct flame_symbols *s, flame_module module, uint64_t offset, uint64_t *address)

@@ -134,10 +134,10 @@ const struct flame_location *flame_symbols_find(struct flame_symbols *s, flame_m
 /**
  * flame_symbols_file() - The file that a module's code was found in, for unwinding.
  * @s:		symbols
- * @module:	a FILE module
+ * @module:	a FILE or VDSO module
  *
- * Return: the path of an ELF file that may be used for @module, valid for @s's life; NULL where
- * there is none, or the one there is was refused.
+ * Return: the path of an ELF file that may be used for @module, valid for @s's life; of the vdso
+ * perhaps one in /proc/self/fd. NULL where there is none, or the one there is was refused.
  */
 const char *flame_symbols_file(struct flame_symbols *s, flame_module module);
 

@@ -75,7 +75,9 @@ struct flame_unwind *flame_unwind_copy(const struct flame_unwind *u);
  * @u:		unwinder
  * @state:	registers and stack
  * @ips:	set to addresses, the innermost first: where the sample was taken, then return addresses
- * @nr:		set to how many
+ *		less one, so that they lie in the call; what a signal interrupted stays as it is. Look them
+ *		up as they are. perf prints the same.
+ * @nr:		set to how many; those that were found, however it ends
  *
  * Return: why it ends there.
  */
