@@ -44,7 +44,7 @@ struct unit {
 };
 
 struct flame_dwarf {
-	int fd;
+	Elf *elf;
 	Dwarf *dbg;
 	bool lines;
 	bool swapped;
@@ -153,22 +153,36 @@ static bool read_units(struct flame_dwarf *d)
 	return ok && d->segments.nr;
 }
 
+/* Map the file; its descriptor is closed again, since there may be more files than a process may have open. */
+static bool open_file(struct flame_dwarf *d, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	const char *ident;
+
+	elf_version(EV_CURRENT);
+	d->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
+	d->dbg = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;
+	ident = d->dbg ? elf_getident(d->elf, NULL) : NULL;
+	if (ident)
+		d->swapped = (ident[EI_DATA] == ELFDATA2LSB) != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	if (ident && elf_cntl(d->elf, ELF_C_FDREAD))
+		ident = NULL;
+	if (fd >= 0)
+		close(fd);
+	return ident;
+}
+
 struct flame_dwarf *flame_dwarf_open(const char *path, bool lines)
 {
 	struct flame_dwarf *d = calloc(1, sizeof(*d));
-	const char *ident;
 
 	if (!d)
 		return NULL;
 	d->lines = lines;
-	d->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	d->dbg = d->fd >= 0 ? dwarf_begin(d->fd, DWARF_C_READ) : NULL;
-	ident = d->dbg ? elf_getident(dwarf_getelf(d->dbg), NULL) : NULL;
-	if (!ident || !read_units(d)) {
+	if (!open_file(d, path) || !read_units(d)) {
 		flame_dwarf_free(d);
 		return NULL;
 	}
-	d->swapped = (ident[EI_DATA] == ELFDATA2LSB) != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 	return d;
 }
 
@@ -184,8 +198,7 @@ void flame_dwarf_free(struct flame_dwarf *d)
 	flame_segments_release(&d->segments);
 	if (d->dbg)
 		dwarf_end(d->dbg);
-	if (d->fd >= 0)
-		close(d->fd);
+	elf_end(d->elf);
 	free(d);
 }
 

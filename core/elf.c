@@ -89,6 +89,7 @@ static int read_segments(struct flame_elf *elf, size_t nr)
 			.load = type == PT_LOAD, .executable = get32(elf, p + (elf->is_64 ? 4 : 24)) & PF_X,
 			.offset = get_word(elf, p, 4, 8), .address = get_word(elf, p, 8, 16),
 			.file_size = get_word(elf, p, 16, 32), .memory_size = get_word(elf, p, 20, 40),
+			.align = get_word(elf, p, 28, 48),
 		};
 	}
 	return 0;

@@ -14,7 +14,7 @@
 #define FLAME_ELF_SEGMENTS_MAX 256
 
 struct flame_elf_segment {
-	uint64_t offset, file_size, address, memory_size;
+	uint64_t offset, file_size, address, memory_size, align;
 	bool load, executable;
 };
 

@@ -6,8 +6,10 @@
 #include "unwind.h"
 
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elf.h"
 #include "table.h"
@@ -152,19 +154,31 @@ static int no_debug_file(Dwfl_Module *module, void **userdata, const char *name,
 	return -1;
 }
 
-static int no_elf_file(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file, Elf **elf)
+/*
+ * Open a reported file, whose name is its path. libdwfl would keep it open; here it is only mapped, since
+ * all the processes of a machine have more files than a process may have open.
+ */
+static int find_elf(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base, char **file, Elf **elf)
 {
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
 	(void)module;
 	(void)userdata;
-	(void)name;
 	(void)base;
 	(void)file;
-	(void)elf;
+	elf_version(EV_CURRENT);
+	*elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP_PRIVATE, NULL);
+	if (*elf && elf_cntl(*elf, ELF_C_FDREAD)) {
+		elf_end(*elf);
+		*elf = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
 	return -1;
 }
 
 static const Dwfl_Callbacks file_callbacks = {
-	.find_elf = no_elf_file,
+	.find_elf = find_elf,
 	.find_debuginfo = no_debug_file,
 	.section_address = dwfl_offline_section_address,
 };
@@ -272,8 +286,11 @@ int flame_unwind_map(struct flame_unwind *u, const struct flame_mapping *mapping
 		size_t nr = remains(&old, mapping, rest);
 
 		u->stale = u->stale || (old.reported && !same_file(&old, mapping));
-		if (!replace(u, at, 1, rest, nr))
+		if (!replace(u, at, 1, rest, nr)) {
+			for (size_t i = 0; i < nr; i++)
+				free(rest[i].path);
 			return FLAME_ENOMEM;
+		}
 		free(old.path);
 		while (at < u->nr_mappings && u->mappings[at].end <= m.start)
 			at++;
@@ -306,19 +323,42 @@ struct flame_unwind *flame_unwind_copy(const struct flame_unwind *u)
 
 /* ---- files ---- */
 
+/* Set the addresses between which all of @elf is linked. Return: false where it is not loaded at all. */
+static bool linked_at(const struct flame_elf *elf, uint64_t *low, uint64_t *high)
+{
+	bool found = false;
+
+	*high = 0;
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct flame_elf_segment *s = &elf->segments[i];
+
+		if (!s->load)
+			continue;
+		if (!found)
+			*low = s->align ? s->address & -s->align : s->address;
+		if (s->address + s->memory_size > *high)
+			*high = s->address + s->memory_size;
+		found = true;
+	}
+	return found && *low < *high;
+}
+
 static void report_file(struct flame_unwind *u, const struct mapping *m)
 {
+	uint64_t address = 0, low = 0, high = 0, bias;
 	struct flame_elf elf;
-	uint64_t address = 0;
-	bool ok = !flame_elf_open(&elf, m->path) && flame_elf_address(&elf, m->offset, &address) &&
-		  elf.machine == u->machine;
+	bool ok = !flame_elf_open(&elf, m->path) && elf.machine == u->machine && linked_at(&elf, &low, &high) &&
+		  flame_elf_address(&elf, m->offset, &address);
 
 	flame_elf_release(&elf);
 	if (!ok)
 		return;
-	/* Begin again, adding to what is there. The file's addresses are so much below those of the process. */
+	/* Addresses of the process are so much above those of the file. */
+	bias = m->start - address;
+	if (low + bias >= high + bias)
+		return;
 	dwfl_report_begin_add(u->dwfl);
-	dwfl_report_elf(u->dwfl, m->path, m->path, -1, m->start - address, true);
+	dwfl_report_module(u->dwfl, m->path, low + bias, high + bias);
 	dwfl_report_end(u->dwfl, NULL, NULL);
 }
 
@@ -360,6 +400,8 @@ static int take_frame(Dwfl_Frame *frame, void *arg)
 	Dwarf_Addr pc;
 	bool is_activation;
 
+	/* What could not be read of the frames below does not matter: this one was reached. */
+	u->is_short = false;
 	if (!dwfl_frame_pc(frame, &pc, &is_activation))
 		return DWARF_CB_ABORT;
 	if (u->nr == FLAME_UNWIND_FRAMES_MAX) {
@@ -398,7 +440,8 @@ enum flame_unwind_end flame_unwind_stack(struct flame_unwind *u, const struct fl
 		*nr = u->nr;
 	if (u->is_deep)
 		return FLAME_UNWIND_TOO_DEEP;
-	if (!result)
-		return FLAME_UNWIND_COMPLETE;
-	return u->is_short ? FLAME_UNWIND_SHORT : FLAME_UNWIND_NO_TABLE;
+	/* libdwfl takes a return address that it cannot read for the end of the stack. */
+	if (u->is_short)
+		return FLAME_UNWIND_SHORT;
+	return result ? FLAME_UNWIND_NO_TABLE : FLAME_UNWIND_COMPLETE;
 }
