@@ -46,6 +46,17 @@ struct flame_symbols {
 
 static const struct flame_location nothing;
 
+void flame_symbol_options_set(struct flame_symbol_options *to, const struct flame_read_options *from)
+{
+	to->symbol_dir = from->symbol_dir;
+	to->symfs = from->symfs;
+	to->kallsyms = from->kallsyms;
+	to->no_inline = from->no_inline;
+	to->lines = from->srcline;
+	to->arguments = from->raw_names;
+	to->debuginfod = true;
+}
+
 struct flame_symbols *flame_symbols_new(const struct flame_symbol_options *options)
 {
 	struct flame_symbols *s = calloc(1, sizeof(*s));

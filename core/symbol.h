@@ -84,6 +84,9 @@ struct flame_location {
 	const struct flame_symbol_frame *frames;	/* outermost first: the function, then what was inlined into it */
 };
 
+/* Set @to to what the user of a program asked for; what only the caller knows is left as it is. */
+void flame_symbol_options_set(struct flame_symbol_options *to, const struct flame_read_options *from);
+
 /* Return: a new object, or NULL without memory. @options may be NULL; it is copied, not its strings. */
 struct flame_symbols *flame_symbols_new(const struct flame_symbol_options *options);
 /* @s may be NULL. */
