@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack of this program, copied as perf copies it, against what the C library's backtrace() says. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <execinfo.h>
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "../core/unwind.h"
+
+#ifdef __x86_64__
+
+#define REGS_MASK 0xff01ffull	/* ax to ip, r8 to r15 */
+
+struct sample {
+	uint64_t regs[17];
+	unsigned char stack[8192];
+	size_t stack_size;
+	void *trace[64];
+	int nr_trace;
+};
+
+static void map_all(struct flame_unwind *u)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4200];
+
+	assert_non_null(maps);
+	while (fgets(line, sizeof(line), maps)) {
+		unsigned long long start, end, offset;
+		char flags[8], path[4096] = "";
+		struct flame_mapping m;
+
+		sscanf(line, "%llx-%llx %7s %llx %*s %*s %4095s", &start, &end, flags, &offset, path);
+		m = (struct flame_mapping){ .start = start, .end = end, .offset = offset, .path = path };
+		if (strchr(flags, 'x') && path[0] == '/')
+			assert_int_equal(flame_unwind_map(u, &m), 0);
+	}
+	fclose(maps);
+}
+
+/* The copy ends where the stack ends, which no reader of other memory may notice. */
+__attribute__((noinline, no_sanitize("address"))) static void take(struct sample *s)
+{
+	static const int order[17] = { REG_RAX, REG_RBX, REG_RCX, REG_RDX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_RIP,
+				       REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15 };
+	const volatile unsigned char *sp;
+	ucontext_t context;
+
+	s->nr_trace = backtrace(s->trace, 64);
+	getcontext(&context);
+	for (int i = 0; i < 17; i++)
+		s->regs[i] = (uint64_t)context.uc_mcontext.gregs[order[i]];
+	sp = (const volatile unsigned char *)(uintptr_t)s->regs[7];
+	for (size_t i = 0; i < s->stack_size; i++)
+		s->stack[i] = sp[i];
+}
+
+__attribute__((noinline)) static int deeper(struct sample *s, int depth)
+{
+	volatile int left = depth;
+
+	if (left)
+		deeper(s, left - 1);
+	else
+		take(s);
+	return left;
+}
+
+static enum flame_unwind_end unwind(struct flame_unwind *u, const struct sample *s, size_t size, uint64_t *ips, size_t *nr)
+{
+	struct flame_user_state state = { .regs_mask = REGS_MASK, .regs = s->regs, .nr_regs = 17, .stack = s->stack,
+					  .stack_size = size };
+
+	return flame_unwind_stack(u, &state, ips, nr);
+}
+
+static void test_own_stack(void **state)
+{
+	static struct sample s = { .stack_size = 3000 };
+	static uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64), *copy;
+	size_t nr, short_nr;
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	deeper(&s, 10);
+	map_all(u);
+	unwind(u, &s, s.stack_size, ips, &nr);
+	assert_true(nr > 11);
+	/* The innermost is another place of take(); return addresses are less one. */
+	for (size_t i = 1; i < nr && i < (size_t)s.nr_trace; i++)
+		assert_int_equal(ips[i] + 1, (uint64_t)(uintptr_t)s.trace[i]);
+	copy = flame_unwind_copy(u);
+	flame_unwind_free(u);
+	assert_int_equal(unwind(copy, &s, 64, ips, &short_nr), FLAME_UNWIND_SHORT);
+	assert_true(short_nr < nr);
+	flame_unwind_clear(copy);
+	assert_int_equal(unwind(copy, &s, s.stack_size, ips, &nr), FLAME_UNWIND_NO_TABLE);
+	assert_int_equal(nr, 1);
+	map_all(copy);
+	unwind(copy, &s, s.stack_size, ips, &nr);
+	assert_true(nr > 11);
+	flame_unwind_free(copy);
+}
+
+static void test_nothing(void **state)
+{
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64);
+	struct flame_user_state none = { 0 };
+	uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
+	size_t nr = 1;
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
+	assert_int_equal(nr, 0);
+	/* Fewer values than bits. */
+	none.regs_mask = REGS_MASK;
+	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
+	flame_unwind_free(u);
+	u = flame_unwind_new(3);
+	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
+	flame_unwind_free(u);
+}
+
+/* Mappings that replace parts of others, in any order. */
+static void test_mappings(void **state)
+{
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64), *copy;
+	uint32_t random = 7;
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	for (int i = 0; i < 2000; i++) {
+		struct flame_mapping m = { .path = i % 3 ? "/no/such/file" : NULL };
+
+		random = random * 1664525 + 1013904223;
+		m.start = random >> 20 & ~15u;
+		m.end = m.start + (random >> 8 & 255);
+		m.offset = random & 4095;
+		assert_int_equal(flame_unwind_map(u, &m), 0);
+	}
+	copy = flame_unwind_copy(u);
+	flame_unwind_free(u);
+	flame_unwind_free(copy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_mappings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+	return 0;
+}
+
+#endif
