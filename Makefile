@@ -224,7 +224,7 @@ check-valgrind: all tests ## run the unit tests and the programs under valgrind
 	@VALGRIND=1 tests/check $(O)
 
 lint: ## clang-tidy, cppcheck, shellcheck, and the warnings of gcc and clang
-	@FLAGS='-std=gnu11 $(WARNINGS) $(CPPFLAGS)' MAKE='$(MAKE)' O='$(O)' tests/lint $(SCRIPTS)
+	@FLAGS='-std=gnu11 $(WARNINGS) $(CPPFLAGS) -DFUZZ_FORMAT="perf"' MAKE='$(MAKE)' O='$(O)' tests/lint $(SCRIPTS)
 
 cover: ## run check with coverage and print it by file
 	@$(MAKE) O=$(O)-cover COVER=1 CFLAGS=-g check

@@ -69,7 +69,8 @@ static struct perfdata_maps *own_maps(struct perfdata_tasks *t, struct perfdata_
 				free(copy);
 				return NULL;
 			}
-			memcpy(copy->maps, maps->maps, maps->nr * sizeof(*copy->maps));
+			for (size_t i = 0; i < maps->nr; i++)
+				copy->maps[i] = maps->maps[i];
 			copy->nr = maps->nr;
 			copy->files = maps->files;
 		}
@@ -458,7 +459,7 @@ static int map_kernel(struct perfdata *pd, struct mapping *m)
 		module.name = slash;
 		dot = strstr(slash, ".ko");
 		if (dot)
-			strcpy(dot, "]");
+			memcpy(dot, "]", 2);
 	}
 	module.build_id_len = m->build_id_len;
 	memcpy(module.build_id, m->build_id, m->build_id_len);

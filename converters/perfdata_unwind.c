@@ -20,7 +20,7 @@ static uint32_t machine(struct perfdata *pd)
 
 	/* A recording that was not finished does not tell. */
 	if (!pd->arch[0] && !uname(&name) && strlen(name.machine) < sizeof(pd->arch))
-		strcpy(pd->arch, name.machine);
+		memcpy(pd->arch, name.machine, strlen(name.machine) + 1);
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		if (!strcmp(pd->arch, machines[i].arch))
 			return machines[i].machine;

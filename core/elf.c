@@ -509,7 +509,7 @@ static int plt_add(const struct symbols *t, const struct slots *slots, const str
 	for (size_t at = 0; !err && at + step <= code.len; at += step) {
 		struct flame_symtab_entry e = { .start = plt->address + at, .kind = FLAME_USER, .plt = true,
 						.rank = FLAME_SYMBOL_STRONG };
-		struct slot key, *slot;
+		struct slot key = { 0 }, *slot;
 		struct symbol s;
 
 		if (!plt_slot(t->elf, (const unsigned char *)code.s + at, step, e.start, &key.address))

@@ -189,7 +189,7 @@ static char *kallsyms_path(struct kernel *k, const struct flame_symbol_options *
 	path = flame_find_kept_kallsyms(&wanted);
 	if (path)
 		return path;
-	if (options->this_machine || (is_running(wanted.build_id) && info->reference_address))
+	if (options->this_machine || (is_running(wanted.build_id) && wanted.module->reference_address))
 		return strdup("/proc/kallsyms");
 	because(&k->why, "it is not the running kernel, or was booted before; --kallsyms FILE tells its symbols");
 	return NULL;

@@ -76,7 +76,7 @@ static void test_bounded(void **state)
 	struct flame_prefixes x = { 0 };
 	const struct flame_prefix *found;
 	char text[FLAME_PREFIX_BLOCK];
-	uint32_t hash, nr = 0;
+	uint32_t hash = 0, nr = 0;
 
 	(void)state;
 	fill(text, sizeof(text), 3);
