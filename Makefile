@@ -33,6 +33,14 @@ CPPFLAGS += -DHAVE_LIBIBERTY
 LDLIBS += -liberty
 endif
 
+ifeq ($(call have,libdw libelf),yes)
+CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
+LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
+else
+WITHOUT += core/dwarf.c core/unwind.c
+endif
+LDLIBS += -ldl
+
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
 ifeq ($(SAN),1)
 EXTRA_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -44,7 +52,7 @@ endif
 COMMON_CFLAGS = -std=gnu11 -fPIC -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CFLAGS = $(COMMON_CFLAGS) -fvisibility=hidden
 
-LIB_SRC := $(wildcard core/*.c core/render/*.c converters/*.c)
+LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converters/*.c))
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h

@@ -43,6 +43,10 @@ struct flame_read_options {
 	bool srcline;			/* file:line after the name */
 	bool raw_names;
 	bool demangle;
+	const char *symbol_dir;		/* files with symbols, by build-id or name; NULL: none */
+	const char *symfs;		/* root that the paths of recorded files are below; NULL: / */
+	const char *kallsyms;		/* symbols of the recorded kernel; NULL: those that are known to fit */
+	bool no_inline;			/* no frames for what compilers inlined */
 	bool count;
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */

@@ -45,10 +45,8 @@ static void sink_add(const char *text, size_t len, void *arg)
 	sink->text[sink->len] = '\0';
 }
 
-static bool demangle_into(struct demangle_sink *sink, const char *mangled)
+static bool demangle_into(struct demangle_sink *sink, const char *mangled, int options)
 {
-	static const int options = DMGL_PARAMS | DMGL_ANSI;
-
 	if (setjmp(sink->give_up))
 		return false;
 	/* First Rust: its legacy names are valid C++ names too. */
@@ -75,7 +73,7 @@ bool flame_demangle_available(void)
 	return true;
 }
 
-bool flame_demangle(struct flame_span name, char **out)
+static bool demangle(struct flame_span name, int options, char **out)
 {
 	struct demangle_sink sink = { 0 };
 	char *mangled;
@@ -92,13 +90,23 @@ bool flame_demangle(struct flame_span name, char **out)
 	mangled = span_dup(name);
 	if (!mangled)
 		return false;
-	ok = demangle_into(&sink, mangled);
+	ok = demangle_into(&sink, mangled, options);
 	free(mangled);
 	if (ok)
 		*out = sink.text;
 	else
 		free(sink.text);
 	return ok;
+}
+
+bool flame_demangle(struct flame_span name, char **out)
+{
+	return demangle(name, DMGL_PARAMS | DMGL_ANSI, out);
+}
+
+bool flame_demangle_name(struct flame_span name, char **out)
+{
+	return demangle(name, DMGL_NO_OPTS, out);
 }
 
 #else
@@ -113,6 +121,11 @@ bool flame_demangle(struct flame_span name, char **out)
 	(void)name;
 	*out = NULL;
 	return false;
+}
+
+bool flame_demangle_name(struct flame_span name, char **out)
+{
+	return flame_demangle(name, out);
 }
 
 #endif

@@ -22,5 +22,7 @@ bool flame_demangle_available(void);
  * @out is NULL and the symbol is best shown as it is.
  */
 bool flame_demangle(struct flame_span name, char **out);
+/* The same without the function's own arguments and what it returns. */
+bool flame_demangle_name(struct flame_span name, char **out);
 
 #endif
