@@ -17,7 +17,7 @@ enum { F_START, F_SIZE, F_PATH, F_IS_PIC, F_PID, F_TID };
 
 /* ---- images ---- */
 
-static struct image *image_new(struct sink *s, const struct image *copy)
+struct image *image_new(struct sink *s, const struct image *copy)
 {
 	struct image *m = calloc(1, sizeof(*m));
 
@@ -40,13 +40,14 @@ static struct image *image_new(struct sink *s, const struct image *copy)
 	return m;
 }
 
-static void process_set_image(struct process *p, struct image *image)
+void process_set_image(struct process *p, struct image *image)
 {
+	if (!image)
+		return;
 	if (p->image)
 		p->image->users--;
 	p->image = image;
-	if (image)
-		image->users++;
+	image->users++;
 }
 
 /* Return: index of the first mapping that starts above @address. */
@@ -107,16 +108,14 @@ static void process_map(struct sink *s, struct process *p, const struct mapping 
 {
 	bool contradicts = false;
 
-	for (size_t i = 0; p->image && i < p->image->nr; i++) {
+	for (size_t i = 0; i < p->image->nr; i++) {
 		if (same_mapping(&p->image->maps[i], map))
 			return;
 		contradicts |= overlaps(&p->image->maps[i], map);
 	}
 	/* A forked process shares its parent's image until it maps something itself. */
-	if (!p->image || contradicts || p->image->users > 1)
+	if (contradicts || p->image->users > 1)
 		process_set_image(p, image_new(s, p->image));
-	if (!p->image)
-		return;
 	for (size_t i = p->image->nr; contradicts && i--; ) {
 		if (overlaps(&p->image->maps[i], map)) {
 			memmove(&p->image->maps[i], &p->image->maps[i + 1], (p->image->nr - i - 1) * sizeof(*map));

@@ -244,7 +244,8 @@ static const struct flame_location *find_user(struct resolver *r, const struct c
 
 static void resolve_code(struct resolver *r, const struct code *code)
 {
-	struct flame_module_info kernel = { .kind = FLAME_MODULE_KERNEL, .reference_address = r->s->kernel_text };
+	struct flame_module_info kernel = { .kind = FLAME_MODULE_KERNEL, .path = "the kernel",
+					    .reference_address = r->s->kernel_text };
 	const struct mapping *map = NULL;
 	const struct flame_location *l = NULL;
 	uint64_t end;

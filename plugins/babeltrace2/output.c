@@ -62,7 +62,7 @@ static const struct series *choose(const struct sink *s)
 	for (size_t i = 0; i < s->nr_series; i++) {
 		const struct series *one = s->series[i];
 
-		if (event ? is_named(one->name, event) : one->nr && (!best || one->rank < best->rank))
+		if (event ? is_named(one->name, event) : one->used && (!best || one->rank < best->rank))
 			best = best && event ? best : one;
 	}
 	return best;
@@ -78,7 +78,7 @@ static char *list_others(const struct sink *s, const struct series *except)
 	for (size_t i = 0; f && i < s->nr_series; i++) {
 		const struct series *one = s->series[i];
 
-		if (one != except && one->nr)
+		if (one != except && one->used)
 			fprintf(f, "%s%s (%llu %s)", ftell(f) ? ", " : "", one->name, ULL(one->nr), one->what);
 	}
 	if (f)
@@ -346,7 +346,7 @@ int output_write(struct sink *s)
 	struct flame_symbols *symbols;
 	int status;
 
-	if (!series || !series->nr)
+	if (!series || !series->used)
 		return nothing_there(s);
 	symbols = flame_symbols_new(&options);
 	if (!symbols) {

@@ -80,7 +80,7 @@ static flame_stack push_chain(struct sink *s, const struct chain *c, struct thre
 /* Equal chains of a process are pushed once. The first word tells whose chain it is. */
 static flame_stack known_stack(struct sink *s, const struct chain *c, struct thread *t, flame_stack root)
 {
-	uint64_t image = t->process->image ? t->process->image->id : 0;
+	uint64_t image = t->process->image->id;
 	size_t len = 2 * c->nr * sizeof(*s->chain);
 	uint32_t stack;
 	uint64_t hash;

@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "sink.h"
 
-#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +87,7 @@ void series_add(struct sink *s, struct series *series, flame_stack stack, int64_
 		sink_fail(s, FLAME_EOVERFLOW);
 	t->nr += nr;
 	series->nr += nr;
+	series->used = true;
 }
 
 void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
@@ -145,9 +146,9 @@ static void start_clock(struct sink *s, const struct event *ev)
 	s->first_time = ev->time;
 	if (!p->time)
 		return;
-	s->from = ev->time + (int64_t)(p->from * 1e9);
+	s->from = ev->time + llround(p->from * 1e9);
 	if (p->to)
-		s->to = ev->time + (int64_t)(p->to * 1e9);
+		s->to = ev->time + llround(p->to * 1e9);
 }
 
 static void on_event(struct sink *s, const bt_message *message)

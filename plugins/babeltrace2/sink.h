@@ -77,6 +77,7 @@ struct series {
 	} *tallies;		/* by row of the stack */
 	size_t room;
 	uint64_t nr;		/* samples in all */
+	bool used;		/* some stack has a value or a count */
 };
 
 typedef void (*maps_handler)(struct sink *s, const struct event *ev);
@@ -296,6 +297,10 @@ struct flame_profile *names_resolve(struct sink *s, const struct series *series,
 				    struct flame_symbols *symbols);
 
 /* ---- maps.c ---- */
+/* Return: a new image with the mappings of @copy, which may be NULL; NULL without memory. */
+struct image *image_new(struct sink *s, const struct image *copy);
+/* Nothing happens where @image is NULL. */
+void process_set_image(struct process *p, struct image *image);
 const struct mapping *image_find(const struct image *image, uint64_t address, uint64_t *end);
 
 /* ---- output.c ---- */

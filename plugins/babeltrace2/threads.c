@@ -72,6 +72,11 @@ static struct process *process_new(struct sink *s, uint32_t host, int32_t pid)
 		return NULL;
 	}
 	*p = (struct process){ .host = host, .pid = pid, .dumper = -1 };
+	process_set_image(p, image_new(s, NULL));
+	if (!p->image) {
+		free(p);
+		return NULL;
+	}
 	s->processes[s->nr_processes++] = p;
 	pointers_put(s, &s->by_pid, hash_process(p), p, hash_process);
 	return p;
@@ -132,6 +137,9 @@ static void set_root(struct sink *s, struct thread *t)
 	const char *root = s->params.root;
 
 	t->root = 0;
+	/* Of what nothing is known there is nothing to name. */
+	if (t->pid < 0 && t->tid < 0 && !t->comm[0] && (!root || strcmp(root, "hostname") != 0))
+		root = "none";
 	if (!root || !strcmp(root, "comm") || !strcmp(root, "pid") || !strcmp(root, "tid"))
 		t->root = flame_task_root(s->raw, &task);
 	if (root && !strcmp(root, "hostname") && t->trace && t->trace->hostname)
