@@ -49,6 +49,12 @@ WITHOUT += core/dwarf.c core/unwind.c
 endif
 LDLIBS += -ldl
 
+# The babeltrace2 plugin is built where its headers are.
+ifeq ($(call have,babeltrace2),yes)
+BT2_PLUGIN_DIR ?= $(shell $(PKG_CONFIG) --variable=libdir babeltrace2)/babeltrace2/plugins
+BT2_PLUGIN := $(O)/babeltrace2/flame.so
+endif
+
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
 ifeq ($(SAN),1)
 EXTRA_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -74,7 +80,7 @@ MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
-all: $(PROGRAMS:%=$(O)/%) ## build the programs (the default); O=DIR elsewhere, SAN=1 with sanitizers
+all: $(PROGRAMS:%=$(O)/%) $(BT2_PLUGIN) ## build the programs (the default); O=DIR elsewhere, SAN=1 with sanitizers
 
 help: ## print this
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
@@ -115,6 +121,18 @@ $(O)/libflamegraph.a: $(LIB_OBJ)
 
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
 	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+# ---- the babeltrace2 plugin: a host that pushes events ----
+
+BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
+
+$(BT2_OBJ): CPPFLAGS += $(shell $(PKG_CONFIG) --cflags babeltrace2)
+
+# What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
+$(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ \
+		$(shell $(PKG_CONFIG) --libs babeltrace2) $(LDLIBS)
 
 # ---- the library for others: it exports what the installed headers declare ----
 

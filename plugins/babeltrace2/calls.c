@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/*
+ * calls.c - function tracing: each entry opens a frame, its exit closes it, and the time between
+ * two events of a thread belongs to the frame on top. Wall time.
+ *
+ * lttng-ust-cyg-profile: func_entry and func_exit {addr, call_site}; -fast: func_entry {addr},
+ * func_exit {} - its address is then the context ip, or not known.
+ */
+#include <string.h>
+
+#include "sink.h"
+
+static void charge(struct sink *s, struct thread *t, int64_t time)
+{
+	struct open_frames *open = &t->calls;
+
+	if (open->nr)
+		series_add_time(s, s->calls, open->frames[open->nr - 1].stack, open->time, time);
+	open->time = time;
+}
+
+/* Without threads calls of one would seem to be nested in those of another: they are counted only. */
+static void count_entry(struct sink *s, const struct event *ev, flame_stack stack)
+{
+	static const struct series like = { .unit = "count", .about = "function calls, not nested", .what = "calls", .rank = 4 };
+
+	s->counts.calls_threadless++;
+	if (in_window(s, ev->time))
+		series_add(s, series_get(s, "calls-not-nested", &like), stack, 1, 1);
+}
+
+static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t, uint64_t address)
+{
+	const char *name = ev->class->debug_info.scope ? field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
+
+	if (name && *name)
+		return code_frame_named(s, t->process->image, address, name);
+	return code_frame(s, t->process->image, address, CODE_FUNCTION);
+}
+
+void calls_entry(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_of(s, ev);
+	struct open_frames *open;
+	flame_stack caller, stack;
+	uint64_t address;
+
+	if (!t || !t->wanted)
+		return;
+	if (!field_number(ev->event, &ev->class->address, &address)) {
+		s->counts.calls_unmatched++;
+		return;
+	}
+	open = &t->calls;
+	charge(s, t, ev->time);
+	caller = open->nr ? open->frames[open->nr - 1].stack : t->lost_root ? t->lost_root : thread_root(s, t, ev);
+	stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t, address));
+	if (t->tid < 0 || !ev->class->has_clock) {
+		count_entry(s, ev, stack);
+		return;
+	}
+	if (!open_push(s, open, address, stack))
+		s->counts.calls_deep++;
+	else if (in_window(s, ev->time))
+		series_add(s, s->calls, stack, 0, 1);
+}
+
+/* Return: how many frames stay open when @address returns; all where none of them is it. */
+static uint32_t find_open(const struct open_frames *open, uint64_t address)
+{
+	uint32_t i = open->nr;
+
+	while (i && open->frames[i - 1].key != address)
+		i--;
+	return i ? i - 1 : open->nr;
+}
+
+void calls_exit(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_of(s, ev);
+	struct open_frames *open;
+	uint64_t address;
+	uint32_t stay;
+
+	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
+		return;
+	open = &t->calls;
+	charge(s, t, ev->time);
+	if (open->too_deep) {
+		open->too_deep--;
+		return;
+	}
+	if (!open->nr) {
+		s->counts.calls_unmatched++;
+		return;
+	}
+	if (!field_number(ev->event, &ev->class->address, &address)) {
+		open->nr--;
+		return;
+	}
+	stay = find_open(open, address);
+	if (stay == open->nr)
+		s->counts.calls_unmatched++;
+	else
+		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
+	open->nr = stay;
+}
+
+void calls_cut(struct sink *s, struct thread *t)
+{
+	(void)s;
+	t->calls.nr = 0;
+	t->calls.too_deep = 0;
+}

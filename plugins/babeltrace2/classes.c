@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+/*
+ * classes.c - what the events of a class are good for, found when the first of them comes.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/table.h"
+#include "sink.h"
+
+static uint64_t hash_pointer(const void *p)
+{
+	return hash_mix((uint64_t)(uintptr_t)p, HASH_A);
+}
+
+static uint64_t hash_class(const void *p)
+{
+	return hash_pointer(((const struct event_class *)p)->class);
+}
+
+/* Return: the first of @names that there is. */
+static struct field find_first(const bt_event_class *class, const char *const *names, unsigned int scopes)
+{
+	struct field f = { 0 };
+
+	for (; *names && !f.scope; names++)
+		f = field_find(class, *names, scopes);
+	return f;
+}
+
+/* Which thread an event is of. perf writes that into the payload, LTTng into contexts. */
+static void find_thread_fields(struct event_class *c)
+{
+	static const char *const pid[] = { "pid", "vpid", NULL }, *const tid[] = { "tid", "vtid", NULL };
+
+	c->pid = field_find(c->class, "perf_pid", IN_PAYLOAD);
+	c->tid = field_find(c->class, "perf_tid", IN_PAYLOAD);
+	if (!c->pid.scope)
+		c->pid = find_first(c->class, pid, IN_CONTEXT);
+	if (!c->tid.scope)
+		c->tid = find_first(c->class, tid, IN_CONTEXT);
+	c->comm = field_find(c->class, "procname", IN_CONTEXT);
+	c->ip = field_find(c->class, "ip", IN_CONTEXT);
+	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
+	c->debug_info = field_find(c->class, "debug_info", IN_COMMON);
+}
+
+static void find_calls(struct sink *s, struct event_class *c, const char *name)
+{
+	static const char prefix[] = "lttng_ust_cyg_profile";
+	static const struct series like = { .unit = "ns", .about = "wall time of function calls", .what = "calls",
+					    .kind = FLAME_VALUE_WALL, .rank = 0 };
+	const char *end = strrchr(name, ':');
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0 || !end)
+		return;
+	if (!strcmp(end, ":func_entry"))
+		c->roles |= ROLE_CALL_ENTRY;
+	else if (!strcmp(end, ":func_exit"))
+		c->roles |= ROLE_CALL_EXIT;
+	else
+		return;
+	c->address = field_find(c->class, "addr", IN_PAYLOAD);
+	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
+		c->address = c->ip;
+	s->calls = series_get(s, "calls", &like);
+}
+
+static struct series *sample_series(struct sink *s, const struct event_class *c, const char *name)
+{
+	struct series like = { .unit = "count", .about = "samples of an event", .what = "samples", .rank = 1 };
+	static const char *const on_cpu[] = { "cpu-clock", "task-clock", "cycles", "cpu_core/cycles/", "cpu_atom/cycles/" };
+	static const char *const in_ns[] = { "cpu-clock", "task-clock" };
+
+	for (size_t i = 0; c->perf_chain && i < sizeof(on_cpu) / sizeof(on_cpu[0]); i++) {
+		if (!strncmp(name, on_cpu[i], strlen(on_cpu[i])))
+			like.kind = FLAME_VALUE_ON_CPU;
+	}
+	for (size_t i = 0; c->perf_chain && i < sizeof(in_ns) / sizeof(in_ns[0]); i++) {
+		if (!strncmp(name, in_ns[i], strlen(in_ns[i])))
+			like.unit = "ns";
+	}
+	/* How often threads are switched says less than how long they are away. */
+	if (c->roles & ROLE_SWITCH)
+		like.rank = 3;
+	return series_get(s, name, &like);
+}
+
+static void find_sample(struct sink *s, struct event_class *c, const char *name)
+{
+	static const char *const user[] = { "callstack_user", "callstack", "callchain", NULL };
+	static const char *const weight[] = { "weight", "period", NULL };
+
+	c->user_chain = field_find(c->class, "perf_callchain", IN_PAYLOAD);
+	c->address = c->address.scope ? c->address : field_find(c->class, "perf_ip", IN_PAYLOAD);
+	c->perf_chain = c->user_chain.scope || field_find(c->class, "perf_ip", IN_PAYLOAD).scope;
+	if (!c->perf_chain) {
+		c->user_chain = find_first(c->class, user, ANYWHERE);
+		c->kernel_chain = field_find(c->class, "callstack_kernel", IN_CONTEXT);
+	}
+	if (c->user_chain.shape != SHAPE_ARRAY)
+		c->user_chain = (struct field){ 0 };
+	if (c->kernel_chain.shape != SHAPE_ARRAY)
+		c->kernel_chain = (struct field){ 0 };
+	if (!c->perf_chain && !c->user_chain.scope && !c->kernel_chain.scope)
+		return;
+	c->weight = c->perf_chain ? field_find(c->class, "perf_period", IN_PAYLOAD) :
+				    find_first(c->class, weight, IN_PAYLOAD);
+	c->roles |= ROLE_SAMPLE;
+	c->series = sample_series(s, c, name);
+}
+
+static void find_switch(struct sink *s, struct event_class *c, const char *name)
+{
+	static const struct series like = { .unit = "ns", .about = "time off the processor", .what = "switches",
+					    .kind = FLAME_VALUE_OFF_CPU, .rank = 2 };
+	static const char *const prev[] = { "prev_tid", "prev_pid", NULL }, *const next[] = { "next_tid", "next_pid", NULL };
+	size_t len = strlen(name), tail = strlen("sched_switch");
+
+	if (len < tail || strcmp(name + len - tail, "sched_switch") != 0)
+		return;
+	c->prev_tid = find_first(c->class, prev, IN_PAYLOAD);
+	c->next_tid = find_first(c->class, next, IN_PAYLOAD);
+	c->prev_comm = field_find(c->class, "prev_comm", IN_PAYLOAD);
+	if (!c->prev_tid.scope || !c->next_tid.scope)
+		return;
+	c->roles |= ROLE_SWITCH;
+	s->off_cpu = series_get(s, "off-cpu", &like);
+}
+
+static bool has_clock(const bt_event_class *class)
+{
+	return bt_stream_class_borrow_default_clock_class_const(bt_event_class_borrow_stream_class_const(class));
+}
+
+static struct event_class *class_new(struct sink *s, const bt_event_class *class)
+{
+	const char *name = bt_event_class_get_name(class);
+	struct event_class *c = calloc(1, sizeof(*c));
+
+	if (!c || !array_reserve((void **)&s->classes, &s->room_classes, s->nr_classes + 1, sizeof(struct event_class *))) {
+		free(c);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	s->classes[s->nr_classes++] = c;
+	c->class = class;
+	bt_event_class_get_ref(class);
+	c->has_clock = has_clock(class);
+	pointers_put(s, &s->by_class, hash_pointer(class), c, hash_class);
+	find_thread_fields(c);
+	if (!name)
+		return c;
+	find_calls(s, c, name);
+	maps_recognise(c, name);
+	if (c->roles)
+		return c;
+	find_switch(s, c, name);
+	find_sample(s, c, name);
+	spans_recognise(s, c);
+	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
+		c->roles |= ROLE_CALLBACK_NAME;
+		c->f[0] = field_find(class, "callback", IN_PAYLOAD);
+		c->f[1] = field_find(class, "symbol", IN_PAYLOAD);
+	}
+	return c;
+}
+
+struct event_class *class_get(struct sink *s, const bt_event_class *class)
+{
+	const struct pointers *p = &s->by_class;
+
+	if (s->last_class && s->last_class->class == class)
+		return s->last_class;
+	for (uint32_t i = (uint32_t)hash_pointer(class) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
+		struct event_class *c = p->slots[i];
+
+		if (c->class == class)
+			return s->last_class = c;
+	}
+	return s->last_class = class_new(s, class);
+}
+
+/* ---- traces ---- */
+
+static const bt_value *environment(const bt_trace *trace, const char *name)
+{
+	return bt_trace_borrow_environment_entry_value_by_name_const(trace, name);
+}
+
+static char *environment_text(const bt_trace *trace, const char *name)
+{
+	const bt_value *v = environment(trace, name);
+
+	return v && bt_value_is_string(v) ? strdup(bt_value_string_get(v)) : NULL;
+}
+
+static uint32_t host_number(const struct sink *s, const char *hostname)
+{
+	for (size_t i = 0; i < s->nr_traces; i++) {
+		const char *other = s->traces[i]->hostname;
+
+		if (other == hostname || (other && hostname && !strcmp(other, hostname)))
+			return s->traces[i]->host;
+	}
+	return (uint32_t)s->nr_traces + 1;
+}
+
+static struct trace *trace_new(struct sink *s, const bt_trace *trace)
+{
+	const bt_value *pid = environment(trace, "vpid");
+	struct trace *t = calloc(1, sizeof(*t));
+
+	if (!t || !array_reserve((void **)&s->traces, &s->room_traces, s->nr_traces + 1, sizeof(struct trace *))) {
+		free(t);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	t->trace = trace;
+	bt_trace_get_ref(trace);
+	t->pid = pid && bt_value_is_signed_integer(pid) ? (int32_t)bt_value_integer_signed_get(pid) : -1;
+	t->comm = environment_text(trace, "procname");
+	t->hostname = environment_text(trace, "hostname");
+	t->host = host_number(s, t->hostname);
+	s->traces[s->nr_traces++] = t;
+	return t;
+}
+
+struct trace *trace_get(struct sink *s, const bt_trace *trace)
+{
+	if (s->last_trace && s->last_trace->trace == trace)
+		return s->last_trace;
+	for (size_t i = 0; i < s->nr_traces; i++) {
+		if (s->traces[i]->trace == trace)
+			return s->last_trace = s->traces[i];
+	}
+	return s->last_trace = trace_new(s, trace);
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fields.c - fields of events by place. Names are compared once an event class, not once an event.
+ */
+#include <string.h>
+
+#include "sink.h"
+
+static const bt_field_class *scope_class(const bt_event_class *class, enum scope scope)
+{
+	switch (scope) {
+	case SCOPE_PAYLOAD:
+		return bt_event_class_borrow_payload_field_class_const(class);
+	case SCOPE_SPECIFIC:
+		return bt_event_class_borrow_specific_context_field_class_const(class);
+	case SCOPE_COMMON:
+		return bt_stream_class_borrow_event_common_context_field_class_const(
+			bt_event_class_borrow_stream_class_const(class));
+	case SCOPE_NONE:
+		break;
+	}
+	return NULL;
+}
+
+static enum shape shape_of(const bt_field_class *class)
+{
+	bt_field_class_type type = bt_field_class_get_type(class);
+
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+		return SHAPE_UNSIGNED;
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_SIGNED_INTEGER))
+		return SHAPE_SIGNED;
+	if (type == BT_FIELD_CLASS_TYPE_STRING)
+		return SHAPE_TEXT;
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY))
+		return SHAPE_ARRAY;
+	return type == BT_FIELD_CLASS_TYPE_STRUCTURE ? SHAPE_STRUCT : SHAPE_NONE;
+}
+
+/* Arrays are of use where they hold integers. */
+static bool set_shape(struct field *f, const bt_field_class *class)
+{
+	f->shape = shape_of(class);
+	if (f->shape == SHAPE_ARRAY) {
+		enum shape items = shape_of(bt_field_class_array_borrow_element_field_class_const(class));
+
+		f->signed_items = items == SHAPE_SIGNED;
+		return items == SHAPE_SIGNED || items == SHAPE_UNSIGNED;
+	}
+	return f->shape != SHAPE_NONE;
+}
+
+struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes)
+{
+	struct field f = { 0 };
+
+	for (enum scope scope = SCOPE_PAYLOAD; scope <= SCOPE_COMMON; scope++) {
+		const bt_field_class *all = scopes & 1u << scope ? scope_class(class, scope) : NULL;
+		uint64_t nr = all ? bt_field_class_structure_get_member_count(all) : 0;
+
+		for (f.index = 0; f.index < nr; f.index++) {
+			const bt_field_class_structure_member *m =
+				bt_field_class_structure_borrow_member_by_index_const(all, f.index);
+
+			if (strcmp(bt_field_class_structure_member_get_name(m), name) != 0)
+				continue;
+			if (set_shape(&f, bt_field_class_structure_member_borrow_field_class_const(m))) {
+				f.scope = scope;
+				return f;
+			}
+		}
+	}
+	return (struct field){ 0 };
+}
+
+const bt_field *field_borrow(const bt_event *event, const struct field *f)
+{
+	const bt_field *all = NULL;
+
+	switch (f->scope) {
+	case SCOPE_PAYLOAD:
+		all = bt_event_borrow_payload_field_const(event);
+		break;
+	case SCOPE_SPECIFIC:
+		all = bt_event_borrow_specific_context_field_const(event);
+		break;
+	case SCOPE_COMMON:
+		all = bt_event_borrow_common_context_field_const(event);
+		break;
+	case SCOPE_NONE:
+		break;
+	}
+	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
+}
+
+bool field_number(const bt_event *event, const struct field *f, uint64_t *value)
+{
+	const bt_field *field = f->scope ? field_borrow(event, f) : NULL;
+
+	if (!field)
+		return false;
+	if (f->shape == SHAPE_UNSIGNED)
+		*value = bt_field_integer_unsigned_get_value(field);
+	else if (f->shape == SHAPE_SIGNED)
+		*value = (uint64_t)bt_field_integer_signed_get_value(field);
+	else
+		return false;
+	return true;
+}
+
+const char *field_text(const bt_event *event, const struct field *f)
+{
+	const bt_field *field = f->scope && f->shape == SHAPE_TEXT ? field_borrow(event, f) : NULL;
+
+	return field ? bt_field_string_get_value(field) : NULL;
+}
+
+const char *field_member_text(const bt_event *event, const struct field *f, const char *name)
+{
+	const bt_field *field = f->scope && f->shape == SHAPE_STRUCT ? field_borrow(event, f) : NULL;
+
+	if (field)
+		field = bt_field_structure_borrow_member_field_by_name_const(field, name);
+	if (!field || bt_field_get_class_type(field) != BT_FIELD_CLASS_TYPE_STRING)
+		return NULL;
+	return bt_field_string_get_value(field);
+}

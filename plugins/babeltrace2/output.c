@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: MIT
+/*
+ * output.c - at the end: which values to show, the files, and what there is to be said about them.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../../core/folded.h"
+#include "sink.h"
+
+#define ULL(n) ((unsigned long long)(n))
+
+static void append_cause(const struct sink *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void append_cause(const struct sink *s, const char *format, ...)
+{
+	va_list args;
+	char *text;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	va_end(args);
+	BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(bt_self_component_sink_as_self_component(s->self), "%s",
+							    text ? text : "out of memory");
+	free(text);
+}
+
+/* ---- which values ---- */
+
+/* The whole name, or a part of it between ':' and '/', as with fgconv's option. */
+static bool is_named(const char *name, const char *wanted)
+{
+	size_t n = strlen(wanted);
+
+	for (const char *at = name; n && (at = strstr(at, wanted)); at++) {
+		char before = at == name ? ':' : at[-1], after = at[n] ? at[n] : ':';
+
+		if ((before == ':' || before == '/') && (after == ':' || after == '/'))
+			return true;
+	}
+	return false;
+}
+
+static const struct series *choose(const struct sink *s)
+{
+	const struct series *best = NULL;
+	const char *event = s->params.event;
+
+	for (size_t i = 0; event && i < s->nr_series; i++) {
+		if (!strcmp(s->series[i]->name, event))
+			return s->series[i];
+	}
+	for (size_t i = 0; i < s->nr_series; i++) {
+		const struct series *one = s->series[i];
+
+		if (event ? is_named(one->name, event) : one->used && (!best || one->rank < best->rank))
+			best = best && event ? best : one;
+	}
+	return best;
+}
+
+/* Return: "spans (12 spans), page-faults (3 samples)" without @except; owned by the caller. */
+static char *list_others(const struct sink *s, const struct series *except)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	for (size_t i = 0; f && i < s->nr_series; i++) {
+		const struct series *one = s->series[i];
+
+		if (one != except && one->used)
+			fprintf(f, "%s%s (%llu %s)", ftell(f) ? ", " : "", one->name, ULL(one->nr), one->what);
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+static int nothing_there(const struct sink *s)
+{
+	char *others = list_others(s, NULL);
+
+	if (s->params.event)
+		append_cause(s, "no event '%s' with stacks in the trace; it has %s", s->params.event,
+			     others && *others ? others : "none");
+	else if (!s->counts.events)
+		append_cause(s, "there are no events in the trace");
+	else if (s->nr_series)
+		append_cause(s, "none of the %llu events is in what the parameters select", ULL(s->counts.events));
+	else
+		append_cause(s, "none of the %llu events tells of a stack: neither function tracing, nor callstacks, sched_switch or pairs of events",
+			     ULL(s->counts.events));
+	free(others);
+	return -1;
+}
+
+/* ---- what is to be said ---- */
+
+struct line {
+	enum flame_severity severity;
+	size_t offset;		/* of the count in struct counts */
+	const char *text;
+};
+
+#define COUNT(member) offsetof(struct counts, member)
+
+static const struct line lines[] = {
+	{ FLAME_WARNING, COUNT(lost_events), "events were discarded by the tracer" },
+	{ FLAME_WARNING, COUNT(lost_packets), "packets were discarded by the tracer" },
+	{ FLAME_WARNING, COUNT(lost_unknown), "times events or packets were discarded, and it is not known how many" },
+	{ FLAME_WARNING, COUNT(losses_cut), "times a thread's open calls or spans were given up because events were lost; what it called later is below [events lost]" },
+	{ FLAME_WARNING, COUNT(calls_threadless), "function entries without a thread or a clock are counted, not nested; record with `lttng add-context -u -t vpid -t vtid`" },
+	{ FLAME_WARNING, COUNT(spans_threadless), "spans without a thread or a clock are counted, not nested; record with the context vtid" },
+	{ FLAME_NOTE, COUNT(calls_unmatched), "function exits had no entry: calls that began before the trace, or whose entry is missing" },
+	{ FLAME_NOTE, COUNT(calls_skipped), "calls were left without an exit (longjmp, exceptions, or missing exits)" },
+	{ FLAME_WARNING, COUNT(calls_deep), "calls are deeper than BT2_DEPTH_MAX, 4096, and not shown" },
+	{ FLAME_NOTE, COUNT(spans_unmatched), "ends of spans had no beginning" },
+	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
+	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; perf's DWARF stacks do not come into CTF" },
+};
+
+static void say_open(const struct sink *s)
+{
+	uint64_t calls = 0, spans = 0, off = 0;
+
+	for (size_t i = 0; i < s->nr_threads; i++) {
+		calls += s->threads[i]->calls.nr;
+		spans += s->threads[i]->spans.nr;
+		off += s->threads[i]->off_since != 0;
+	}
+	if (calls)
+		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread", ULL(calls));
+	if (spans)
+		sink_say(s, FLAME_NOTE, "%llu spans were open at the end; they are shown up to the last span event of their thread", ULL(spans));
+	if (off)
+		sink_say(s, FLAME_NOTE, "%llu threads were off the processor at the end; that time is not shown", ULL(off));
+}
+
+static void say_all(const struct sink *s, const struct series *chosen)
+{
+	char *others = list_others(s, chosen);
+
+	if (!s->params.event && others && *others)
+		sink_say(s, FLAME_NOTE, "using %s only; not added to it: %s. The parameter event chooses", chosen->name, others);
+	free(others);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		uint64_t nr;
+
+		memcpy(&nr, (const char *)&s->counts + lines[i].offset, sizeof(nr));
+		if (nr)
+			sink_say(s, lines[i].severity, "%llu %s", ULL(nr), lines[i].text);
+	}
+	say_open(s);
+}
+
+/* Return: the subtitle with what was lost; owned by the caller; NULL without memory. */
+static char *subtitle(const struct sink *s, const struct series *series)
+{
+	const struct counts *c = &s->counts;
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	if (s->params.subtitle)
+		fputs(s->params.subtitle, f);
+	else
+		fprintf(f, "%s: %s", series->name, series->about);
+	if (c->lost_events)
+		fprintf(f, "; %llu events lost", ULL(c->lost_events));
+	if (c->lost_packets)
+		fprintf(f, "; %llu packets lost", ULL(c->lost_packets));
+	if (c->lost_unknown)
+		fputs("; events lost", f);
+	if (c->truncated)
+		fprintf(f, "; %llu stacks incomplete", ULL(c->truncated));
+	fclose(f);
+	return text;
+}
+
+/* ---- files ---- */
+
+static int write_svg(const struct sink *s, const struct series *series, const struct flame_profile *p, FILE *out)
+{
+	const struct params *prm = &s->params;
+	char *below = subtitle(s, series);
+	struct flame_svg_options o = {
+		.title = prm->title, .subtitle = below, .colors = prm->colors, .bgcolors = prm->bgcolors, .notes = prm->notes,
+		.countname = prm->countname, .fonttype = prm->fonttype, .width = prm->width, .height = prm->height,
+		.minwidth = prm->minwidth, .fontsize = prm->fontsize, .inverted = prm->inverted, .hash = prm->hash, .type = 1,
+	};
+	int err;
+
+	if (!o.countname)
+		o.countname = prm->count ? series->what : strcmp(series->unit, "count") != 0 ? series->unit : series->name;
+	err = flame_svg_write(p, &o, out);
+	free(below);
+	return err;
+}
+
+static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p, enum writer writer,
+		     FILE *out)
+{
+	struct flame_folded_options folded = { .type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0 };
+
+	if (writer == WRITER_FOLDED)
+		return flame_folded_write(p, &folded, out);
+	return write_svg(s, series, p, out);
+}
+
+/* A file appears when it is whole; what is no plain file, such as a pipe, is written to as it is. */
+static FILE *open_file(const char *path, char **temporary)
+{
+	struct stat st;
+	FILE *f = NULL;
+	int fd;
+
+	*temporary = NULL;
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return fopen(path, "we");
+	if (asprintf(temporary, "%s.XXXXXX", path) < 0) {
+		*temporary = NULL;
+		return NULL;
+	}
+	fd = mkostemp(*temporary, O_CLOEXEC);
+	if (fd >= 0) {
+		mode_t mask = umask(0);
+
+		umask(mask);
+		(void)!fchmod(fd, 0666 & ~mask);
+		f = fdopen(fd, "w");
+	}
+	if (fd >= 0 && !f) {
+		close(fd);
+		unlink(*temporary);
+	}
+	return f;
+}
+
+static int close_file(FILE *f, const char *path, char *temporary, int err)
+{
+	if (!err && (ferror(f) || fflush(f)))
+		err = FLAME_EIO;
+	if (f != stdout && fclose(f) && !err)
+		err = FLAME_EIO;
+	if (temporary && !err && rename(temporary, path))
+		err = FLAME_EIO;
+	if (temporary && err) {
+		int error = errno;
+
+		unlink(temporary);
+		errno = error;
+	}
+	return err;
+}
+
+static int write_path(struct sink *s, const struct series *series, const struct flame_profile *p, enum writer writer)
+{
+	const char *path = s->params.outputs[writer];
+	bool standard = !strcmp(path, "-");
+	char *temporary = NULL;
+	FILE *f = standard ? stdout : open_file(path, &temporary);
+	int err = f ? write_one(s, series, p, writer, f) : FLAME_EIO;
+
+	if (f)
+		err = close_file(f, path, temporary, err);
+	free(temporary);
+	if (err)
+		append_cause(s, "cannot write %s to %s: %s", writer_names[writer], standard ? "standard output" : path,
+			     err == FLAME_EIO ? strerror(errno) : flame_strerror(err));
+	return err ? -1 : 0;
+}
+
+static int transform(struct sink *s, struct flame_profile **p)
+{
+	const struct params *prm = &s->params;
+	struct flame_transform_options o = {
+		.only = prm->only, .exclude = prm->exclude, .focus = prm->focus, .reverse = prm->reverse,
+		.collapse_recursion = prm->collapse_recursion,
+	};
+
+	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion)
+		return 0;
+	return flame_transform(p, &o);
+}
+
+static int write_all(struct sink *s, const struct series *series, struct flame_symbols *symbols)
+{
+	int status = 0;
+
+	for (enum writer w = 0; w < NR_WRITERS && !status; w++) {
+		bool all = w != WRITER_FOLDED || s->params.annotate;
+		struct flame_profile *p;
+
+		if (!s->params.outputs[w])
+			continue;
+		p = names_resolve(s, series, all ? FLAME_ALL_KINDS : 0, symbols);
+		if (!p || transform(s, &p)) {
+			append_cause(s, "cannot put the profile together: %s", flame_strerror(s->error ? s->error : FLAME_ENOMEM));
+			status = -1;
+		} else {
+			status = write_path(s, series, p, w);
+		}
+		flame_profile_free(p);
+	}
+	return status;
+}
+
+/* The messages of the symbols name fgconv's options. */
+static void report_symbols(const struct sink *s, const struct flame_symbols *symbols)
+{
+	struct flame_diag diag = { 0 };
+
+	flame_symbols_report(symbols, &diag);
+	for (size_t i = 0; i < diag.nr_messages; i++) {
+		char *text = diag.messages[i].text;
+
+		/* --symbols DIR is the parameter symbols here. */
+		for (char *at = text; (at = strstr(at, "--")); )
+			memmove(at, at + 2, strlen(at + 2) + 1);
+		sink_say(s, diag.messages[i].severity, "%s", text);
+	}
+	flame_diag_release(&diag);
+}
+
+int output_write(struct sink *s)
+{
+	const struct params *prm = &s->params;
+	struct flame_symbol_options options = {
+		.symbol_dir = prm->symbols, .symfs = prm->symfs, .kallsyms = prm->kallsyms, .no_inline = prm->no_inline,
+		.debuginfod = true,
+	};
+	const struct series *series = choose(s);
+	struct flame_symbols *symbols;
+	int status;
+
+	if (!series || !series->used)
+		return nothing_there(s);
+	symbols = flame_symbols_new(&options);
+	if (!symbols) {
+		append_cause(s, "out of memory");
+		return -1;
+	}
+	status = write_all(s, series, symbols);
+	if (!status) {
+		say_all(s, series);
+		report_symbols(s, symbols);
+	}
+	flame_symbols_free(symbols);
+	return status;
+}

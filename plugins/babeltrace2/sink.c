@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sink.c - the component's life, and each message's way to the rooms that it is for.
+ */
+#define _GNU_SOURCE
+#include "sink.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/table.h"
+#include "plugin.h"
+
+#define CHAINS_MAX ((size_t)64 << 20)	/* bytes of chains whose stacks are remembered */
+#define CALLBACKS_MAX ((size_t)16 << 20)
+
+void sink_fail(struct sink *s, int err)
+{
+	if (!s->error)
+		s->error = err;
+}
+
+void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
+{
+	static const char *const words[] = { [FLAME_NOTE] = "note", [FLAME_WARNING] = "warning", [FLAME_ERROR] = "error" };
+	va_list args;
+
+	if (s->params.quiet || s->level > BT_LOGGING_LEVEL_WARNING)
+		return;
+	fprintf(stderr, "flame: %s: ", words[severity]);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+/* ---- values ---- */
+
+struct series *series_get(struct sink *s, const char *name, const struct series *like)
+{
+	struct series *series;
+
+	for (size_t i = 0; i < s->nr_series; i++) {
+		if (!strcmp(s->series[i]->name, name))
+			return s->series[i];
+	}
+	series = malloc(sizeof(*series));
+	if (!series || !array_reserve((void **)&s->series, &s->room_series, s->nr_series + 1, sizeof(struct series *))) {
+		free(series);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	*series = *like;
+	series->name = strdup(name);
+	if (!series->name) {
+		free(series);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	return s->series[s->nr_series++] = series;
+}
+
+static bool tallies_grow(struct series *series, flame_stack stack)
+{
+	size_t before = series->room;
+
+	if (!array_reserve((void **)&series->tallies, &series->room, (size_t)stack + 1, sizeof(*series->tallies)))
+		return false;
+	memset(series->tallies + before, 0, (series->room - before) * sizeof(*series->tallies));
+	return true;
+}
+
+void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+{
+	struct tally *t;
+
+	if (!series || !stack)
+		return;
+	if (stack >= series->room && !tallies_grow(series, stack)) {
+		sink_fail(s, FLAME_ENOMEM);
+		return;
+	}
+	t = &series->tallies[stack];
+	if (__builtin_add_overflow(t->value, value, &t->value))
+		sink_fail(s, FLAME_EOVERFLOW);
+	t->nr += nr;
+	series->nr += nr;
+	series->used = true;
+}
+
+void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
+{
+	if (from < s->from)
+		from = s->from;
+	if (to > s->to)
+		to = s->to;
+	/* Clocks of two processors may differ by a little. */
+	if (to > from)
+		series_add(s, series, stack, to - from, 0);
+}
+
+/* ---- messages ---- */
+
+struct role_handler {
+	enum role role;
+	void (*handle)(struct sink *s, const struct event *ev);
+};
+
+static const struct role_handler role_handlers[] = {
+	{ ROLE_SWITCH, switch_event },
+	{ ROLE_SAMPLE, sample_event },
+	{ ROLE_SPAN_BEGIN, span_begin },
+	{ ROLE_SPAN_END, span_end },
+	{ ROLE_CALLBACK_NAME, callback_name },
+};
+
+static void dispatch(struct sink *s, const struct event *ev)
+{
+	unsigned int roles = ev->class->roles;
+
+	if (roles & ROLE_CALL_ENTRY) {
+		calls_entry(s, ev);
+	} else if (roles & ROLE_CALL_EXIT) {
+		calls_exit(s, ev);
+	} else if (roles & ROLE_MAPS) {
+		if (ev->class->maps)
+			ev->class->maps(s, ev);
+	} else {
+		for (size_t i = 0; i < sizeof(role_handlers) / sizeof(role_handlers[0]); i++) {
+			if (roles & role_handlers[i].role)
+				role_handlers[i].handle(s, ev);
+		}
+	}
+}
+
+/* perf's events that tell what was there before have the time 0. */
+static void start_clock(struct sink *s, const struct event *ev)
+{
+	const struct params *p = &s->params;
+
+	if (!ev->class->has_clock || ev->class->roles & ROLE_MAPS)
+		return;
+	s->started = true;
+	s->first_time = ev->time;
+	if (!p->time)
+		return;
+	s->from = ev->time + llround(p->from * 1e9);
+	if (p->to)
+		s->to = ev->time + llround(p->to * 1e9);
+}
+
+static void on_event(struct sink *s, const bt_message *message)
+{
+	struct event ev = { .event = bt_message_event_borrow_event_const(message) };
+
+	ev.class = class_get(s, bt_event_borrow_class_const(ev.event));
+	s->counts.events++;
+	if (!ev.class || !ev.class->roles)
+		return;
+	ev.trace = trace_get(s, bt_stream_borrow_trace_const(bt_event_borrow_stream_const(ev.event)));
+	if (!ev.trace)
+		return;
+	if (ev.class->has_clock) {
+		const bt_clock_snapshot *snapshot = bt_message_event_borrow_default_clock_snapshot_const(message);
+
+		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ev.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+			s->counts.clockless++;
+			return;
+		}
+		s->last_time = ev.time;
+	} else {
+		s->counts.clockless++;
+	}
+	if (!s->started)
+		start_clock(s, &ev);
+	dispatch(s, &ev);
+}
+
+static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint64_t nr, uint64_t *sum)
+{
+	struct trace *trace = trace_get(s, bt_stream_borrow_trace_const(stream));
+
+	if (counted)
+		*sum += nr;
+	else
+		s->counts.lost_unknown++;
+	if (trace)
+		threads_cut(s, trace);
+}
+
+static void on_message(struct sink *s, const bt_message *m)
+{
+	uint64_t nr = 0;
+	bool counted;
+
+	switch (bt_message_get_type(m)) {
+	case BT_MESSAGE_TYPE_EVENT:
+		on_event(s, m);
+		break;
+	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
+		counted = bt_message_discarded_events_get_count(m, &nr) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
+		on_loss(s, bt_message_discarded_events_borrow_stream_const(m), counted, nr, &s->counts.lost_events);
+		break;
+	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+		counted = bt_message_discarded_packets_get_count(m, &nr) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
+		on_loss(s, bt_message_discarded_packets_borrow_stream_const(m), counted, nr, &s->counts.lost_packets);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- the component ---- */
+
+static void fail_component(struct sink *s, int err)
+{
+	s->failed = true;
+	BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(bt_self_component_sink_as_self_component(s->self),
+							    "flame: %s", flame_strerror(err));
+}
+
+static bt_component_class_sink_consume_method_status finish(struct sink *s)
+{
+	s->done = true;
+	if (output_write(s)) {
+		s->failed = true;
+		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
+	}
+	return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_END;
+}
+
+bt_component_class_sink_consume_method_status flame_sink_consume(bt_self_component_sink *self)
+{
+	struct sink *s = bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
+	bt_message_array_const messages;
+	uint64_t nr = 0;
+
+	switch (bt_message_iterator_next(s->iterator, &messages, &nr)) {
+	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK:
+		break;
+	case BT_MESSAGE_ITERATOR_NEXT_STATUS_END:
+		return finish(s);
+	case BT_MESSAGE_ITERATOR_NEXT_STATUS_AGAIN:
+		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_AGAIN;
+	case BT_MESSAGE_ITERATOR_NEXT_STATUS_MEMORY_ERROR:
+		s->failed = true;
+		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_MEMORY_ERROR;
+	default:
+		/* babeltrace2 tells what is wrong: this is only where it was noticed. */
+		s->failed = true;
+		BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(bt_self_component_sink_as_self_component(self),
+								    "flame: the trace could not be read to its end; nothing is written");
+		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
+	}
+	for (uint64_t i = 0; i < nr; i++) {
+		if (!s->error)
+			on_message(s, messages[i]);
+		bt_message_put_ref(messages[i]);
+	}
+	if (!s->error)
+		s->error = flame_profile_error(s->raw);
+	if (s->error) {
+		fail_component(s, s->error);
+		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
+	}
+	return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_OK;
+}
+
+bt_component_class_sink_graph_is_configured_method_status flame_sink_configured(bt_self_component_sink *self)
+{
+	struct sink *s = bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
+	bt_self_component_port_input *port = bt_self_component_sink_borrow_input_port_by_name(self, "in");
+
+	switch (bt_message_iterator_create_from_sink_component(self, port, &s->iterator)) {
+	case BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_OK:
+		return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_OK;
+	case BT_MESSAGE_ITERATOR_CREATE_FROM_SINK_COMPONENT_STATUS_MEMORY_ERROR:
+		return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_MEMORY_ERROR;
+	default:
+		return BT_COMPONENT_CLASS_SINK_GRAPH_IS_CONFIGURED_METHOD_STATUS_ERROR;
+	}
+}
+
+static void free_all(void *items, size_t nr)
+{
+	void **p = items;
+
+	for (size_t i = 0; i < nr; i++)
+		free(p[i]);
+	free(items);
+}
+
+static void sink_free(struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_series; i++) {
+		free(s->series[i]->name);
+		free(s->series[i]->tallies);
+	}
+	for (size_t i = 0; i < s->nr_classes; i++)
+		bt_event_class_put_ref(s->classes[i]->class);
+	for (size_t i = 0; i < s->nr_traces; i++) {
+		bt_trace_put_ref(s->traces[i]->trace);
+		free(s->traces[i]->comm);
+		free(s->traces[i]->hostname);
+	}
+	for (size_t i = 0; i < s->nr_threads; i++) {
+		free(s->threads[i]->calls.frames);
+		free(s->threads[i]->spans.frames);
+	}
+	for (size_t i = 1; i < s->nr_images; i++)
+		free(s->images[i]->maps);
+	free_all(s->series, s->nr_series);
+	free_all(s->classes, s->nr_classes);
+	free_all(s->traces, s->nr_traces);
+	free_all(s->threads, s->nr_threads);
+	free_all(s->processes, s->nr_processes);
+	free_all(s->images, s->nr_images);
+	free(s->by_class.slots);
+	free(s->by_tid.slots);
+	free(s->by_pid.slots);
+	free(s->sleepers.slots);
+	free(s->codes);
+	free(s->chain);
+	flame_cache_release(&s->chains);
+	flame_cache_release(&s->callbacks);
+	flame_profile_free(s->raw);
+	params_release(&s->params);
+	bt_message_iterator_put_ref(s->iterator);
+	free(s);
+}
+
+/* After SIGINT, and behind a live source, the end never comes: what there is is written now. */
+void flame_sink_finalize(bt_self_component_sink *self)
+{
+	struct sink *s = bt_self_component_get_data(bt_self_component_sink_as_self_component(self));
+
+	if (s->iterator && !s->done && !s->failed && !s->error && s->counts.events) {
+		sink_say(s, FLAME_WARNING, "interrupted: what came until now is written");
+		if (output_write(s))
+			bt_current_thread_clear_error();
+	}
+	sink_free(s);
+}
+
+static enum flame_root root_of(const char *root)
+{
+	if (root && !strcmp(root, "pid"))
+		return FLAME_ROOT_PID;
+	return root && !strcmp(root, "tid") ? FLAME_ROOT_TID : FLAME_ROOT_COMM;
+}
+
+bt_component_class_initialize_method_status flame_sink_initialize(bt_self_component_sink *self, const bt_value *values,
+								  enum writer writer)
+{
+	bt_self_component *component = bt_self_component_sink_as_self_component(self);
+	struct flame_profile_options options = { .kinds = FLAME_ALL_KINDS };
+	struct sink *s = calloc(1, sizeof(*s));
+	char *wrong = s ? params_read(&s->params, values, writer) : NULL;
+
+	if (s && !wrong) {
+		options.root = root_of(s->params.root);
+		s->raw = flame_profile_new(&options);
+	}
+	if (wrong)
+		BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(component, "%s", wrong);
+	if (wrong || !s || !s->raw) {
+		if (s)
+			sink_free(s);
+		free(wrong);
+		return wrong ? BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR :
+			       BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
+	}
+	s->self = self;
+	s->level = bt_component_get_logging_level(bt_component_sink_as_component_const(
+		bt_self_component_sink_as_component_sink(self)));
+	s->from = INT64_MIN;
+	s->to = INT64_MAX;
+	s->chains.max_bytes = CHAINS_MAX;
+	s->callbacks.max_bytes = CALLBACKS_MAX;
+	bt_self_component_set_data(component, s);
+	if (bt_self_component_sink_add_input_port(self, "in", NULL, NULL) != BT_SELF_COMPONENT_ADD_PORT_STATUS_OK) {
+		bt_self_component_set_data(component, NULL);
+		sink_free(s);
+		return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_ERROR;
+	}
+	return BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_OK;
+}

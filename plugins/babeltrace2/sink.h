@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_BT2_SINK_H
+#define FLAME_BT2_SINK_H
+/*
+ * sink.h - what the rooms of the plugin share. Events come in one by one (sink.c); each kind of
+ * event class has roles, found once (classes.c); the rooms of the roles (calls.c, samples.c,
+ * offcpu.c, spans.c, maps.c) turn them into values of stacks; at the end the addresses in the
+ * stacks get names (names.c) and the files are written (output.c).
+ *
+ * While events come in, a stack is a row of @raw, whose frames are texts or addresses, and values
+ * lie in arrays by that row: memory follows the number of distinct stacks.
+ */
+#include <babeltrace2/babeltrace.h>
+
+#include "../../core/cache.h"
+#include "../../core/flame.h"
+#include "../../core/symbol.h"
+#include "params.h"
+
+/* Frames that one thread may have open; what is called deeper is not shown, and counted. */
+#define BT2_DEPTH_MAX 4096
+/* Addresses in one recorded stack; the rest towards the root is cut off, and counted. */
+#define BT2_CHAIN_MAX 4096
+
+/* Where a field is. */
+enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
+#define IN_PAYLOAD (1u << SCOPE_PAYLOAD)
+#define IN_SPECIFIC (1u << SCOPE_SPECIFIC)
+#define IN_COMMON (1u << SCOPE_COMMON)
+#define IN_CONTEXT (IN_SPECIFIC | IN_COMMON)
+#define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
+
+/* What is read of a field; others are as if they were not there. */
+enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
+
+struct field {
+	enum scope scope;	/* SCOPE_NONE: there is none */
+	enum shape shape;
+	bool signed_items;	/* of an array of integers */
+	uint64_t index;		/* in its structure */
+};
+
+/* Roles of an event class. */
+enum role {
+	ROLE_CALL_ENTRY = 1 << 0,
+	ROLE_CALL_EXIT = 1 << 1,
+	ROLE_SAMPLE = 1 << 2,
+	ROLE_SWITCH = 1 << 3,
+	ROLE_SPAN_BEGIN = 1 << 4,
+	ROLE_SPAN_END = 1 << 5,
+	ROLE_MAPS = 1 << 6,
+	ROLE_CALLBACK_NAME = 1 << 7,
+};
+
+struct sink;
+struct event_class;
+
+/* One event at hand. */
+struct event {
+	const bt_event *event;
+	struct event_class *class;
+	struct trace *trace;
+	int64_t time;		/* ns from the clock's origin; 0 where the stream has no clock */
+};
+
+/* Values of stacks that may be added up: a value type to be. */
+struct series {
+	char *name;		/* owned */
+	const char *unit;	/* "ns" or "count" */
+	const char *about;	/* for the subtitle */
+	const char *what;	/* what is counted: "calls", "samples" */
+	enum flame_value_kind kind;
+	int rank;		/* the lowest that has samples is the default */
+	struct tally {
+		int64_t value;
+		uint64_t nr;
+	} *tallies;		/* by row of the stack */
+	size_t room;
+	uint64_t nr;		/* samples in all */
+	bool used;		/* some stack has a value or a count */
+};
+
+typedef void (*maps_handler)(struct sink *s, const struct event *ev);
+
+/* What is known of an event class; found when its first event comes. */
+struct event_class {
+	const bt_event_class *class;	/* a reference is held */
+	unsigned int roles;
+	bool has_clock;
+	struct field pid, tid, comm, ip, cpu, debug_info;
+	struct field address;			/* of a call */
+	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
+	struct field weight;
+	bool perf_chain;
+	struct series *series;			/* of its samples */
+	struct field prev_tid, prev_comm, next_tid;
+	flame_string span, span_name;	/* the pair it belongs to; what it is called */
+	struct field name, callback;		/* of a span */
+	maps_handler maps;
+	struct field f[6];			/* that the handler needs */
+};
+
+struct trace {
+	const bt_trace *trace;	/* a reference is held */
+	uint32_t host;		/* number of its host name */
+	int32_t pid;		/* of all its events (buffers by process); -1: not known */
+	char *comm;		/* owned; NULL: not known */
+	char *hostname;		/* owned; NULL: not known */
+};
+
+/* Something mapped into a process. */
+struct mapping {
+	uint64_t start, end;	/* end 0: up to the next one */
+	flame_string path;
+	uint8_t build_id[FLAME_BUILD_ID_MAX];
+	uint8_t nr_build_id;
+	bool linked;		/* addresses, or with @moved address - start, are what the file was linked at */
+	bool moved;
+};
+
+/* What a process has mapped during some part of its life; addresses belong to one of these. */
+struct image {
+	uint32_t id;
+	uint32_t users;		/* processes that have it now */
+	struct mapping *maps;	/* sorted by start */
+	size_t nr, room;
+};
+
+struct process {
+	uint32_t host;
+	int32_t pid;
+	struct image *image;
+	int64_t dumper;		/* thread that told the mappings; -1: none has */
+	uint32_t exec;		/* how often it has become another program */
+};
+
+/* A call or span that is open. */
+struct open_frame {
+	uint64_t key;		/* address, or the pair's row */
+	flame_stack stack;
+};
+
+struct open_frames {
+	struct open_frame *frames;
+	uint32_t nr, room;
+	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
+	int64_t time;		/* of the last event: what came since belongs to the top */
+};
+
+struct thread {
+	uint32_t host;
+	int32_t pid, tid;
+	struct process *process;
+	struct trace *trace;
+	char comm[64];
+	bool wanted;		/* by the filters */
+	uint32_t exec;		/* process->exec when it was last seen */
+	flame_stack root;
+	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
+	struct open_frames calls, spans;
+	/* Off the processor since then, with that stack; 0: it is not. */
+	int64_t off_since;
+	flame_stack off_stack;
+};
+
+/* Numbers for the summary. */
+struct counts {
+	uint64_t events, clockless;
+	uint64_t lost_events, lost_packets, lost_unknown;	/* unknown: messages without a count */
+	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
+	uint64_t spans_unmatched, spans_skipped, spans_threadless;
+	uint64_t truncated, empty_chains;
+};
+
+/* Table of pointers by a 64-bit hash; the owner compares. */
+struct pointers {
+	void **slots;
+	uint32_t mask, nr;
+};
+
+struct code_slot {
+	uint64_t address;
+	uint32_t image_flags;
+	flame_frame frame;
+};
+
+struct sink {
+	bt_self_component_sink *self;
+	bt_message_iterator *iterator;
+	struct params params;
+	int level;		/* bt_logging_level */
+	bool failed, done;
+	int error;		/* first enum flame_err of ours */
+
+	struct flame_profile *raw;
+	struct series **series;
+	size_t nr_series, room_series;
+	struct series *calls, *off_cpu, *spans;
+
+	struct event_class **classes;
+	size_t nr_classes, room_classes;
+	struct pointers by_class;
+	struct event_class *last_class;
+	struct trace **traces;
+	size_t nr_traces, room_traces;
+	struct trace *last_trace;
+	struct thread **threads;
+	size_t nr_threads, room_threads;
+	struct pointers by_tid, sleepers;
+	struct thread *last_thread;
+	struct process **processes;
+	size_t nr_processes, room_processes;
+	struct pointers by_pid;
+	struct image **images;	/* by id; 0 is none */
+	size_t nr_images, room_images;
+	uint64_t kernel_text;	/* where perf says the kernel's _text is */
+
+	struct code_slot *codes;
+	uint32_t codes_mask, nr_codes;
+	struct flame_cache chains, callbacks;
+	uint64_t *chain;
+	size_t room_chain;
+
+	int64_t first_time, last_time, from, to;	/* window of the time parameter */
+	bool started;
+	struct counts counts;
+};
+
+/* ---- sink.c ---- */
+void sink_fail(struct sink *s, int err);
+/* Write a message to standard error, if the log level lets it. */
+void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Add to @stack's value in @series; nothing happens where the stack is none. */
+void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr);
+struct series *series_get(struct sink *s, const char *name, const struct series *like);
+/* Add the time from @from to @to, as far as it lies in the window. */
+void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to);
+static inline bool in_window(const struct sink *s, int64_t time)
+{
+	return time >= s->from && time <= s->to;
+}
+
+/* ---- fields.c ---- */
+struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
+const bt_field *field_borrow(const bt_event *event, const struct field *f);
+/* Return: false where there is none; signed ones are sign-extended. */
+bool field_number(const bt_event *event, const struct field *f, uint64_t *value);
+/* Return: NULL where there is none. */
+const char *field_text(const bt_event *event, const struct field *f);
+/* The text of member @name of a structure. */
+const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
+
+/* ---- classes.c ---- */
+struct event_class *class_get(struct sink *s, const bt_event_class *class);
+struct trace *trace_get(struct sink *s, const bt_trace *trace);
+
+/* ---- threads.c ---- */
+/* Return: the thread that @ev is of, up to date; NULL without memory. */
+struct thread *thread_of(struct sink *s, const struct event *ev);
+struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+void thread_set_comm(struct sink *s, struct thread *t, const char *comm);
+/* The root of a sample: the thread's, or what the root parameter says. */
+flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev);
+struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
+/* Events of @trace were lost: nobody knows what is open. */
+void threads_cut(struct sink *s, const struct trace *trace);
+/* Return: false where the frame is too deep. */
+bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack);
+void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
+flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
+
+/* ---- the rooms of the roles ---- */
+void calls_entry(struct sink *s, const struct event *ev);
+void calls_exit(struct sink *s, const struct event *ev);
+void calls_cut(struct sink *s, struct thread *t);
+/* Return: the event's stack, whatever it holds. */
+flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t);
+void sample_event(struct sink *s, const struct event *ev);
+void switch_event(struct sink *s, const struct event *ev);
+void span_begin(struct sink *s, const struct event *ev);
+void span_end(struct sink *s, const struct event *ev);
+void spans_cut(struct sink *s, struct thread *t);
+void callback_name(struct sink *s, const struct event *ev);
+void spans_recognise(struct sink *s, struct event_class *c);
+void maps_recognise(struct event_class *c, const char *name);
+
+/* ---- names.c ---- */
+enum code_flag { CODE_KERNEL = 1, CODE_CALLER = 2, CODE_FUNCTION = 4 };
+#define CODE_FLAG_BITS 3
+/* Return: the raw frame of an address. */
+flame_frame code_frame(struct sink *s, const struct image *image, uint64_t address, unsigned int flags);
+/* As above, shown as @name. */
+flame_frame code_frame_named(struct sink *s, const struct image *image, uint64_t address, const char *name);
+/* Return: a new profile of @series alone, whose addresses have names; NULL without memory. */
+struct flame_profile *names_resolve(struct sink *s, const struct series *series, uint32_t kinds,
+				    struct flame_symbols *symbols);
+
+/* ---- maps.c ---- */
+/* Return: a new image with the mappings of @copy, which may be NULL; NULL without memory. */
+struct image *image_new(struct sink *s, const struct image *copy);
+/* Nothing happens where @image is NULL. */
+void process_set_image(struct process *p, struct image *image);
+const struct mapping *image_find(const struct image *image, uint64_t address, uint64_t *end);
+
+/* ---- output.c ---- */
+/* Write all outputs and the summary. Return: 0, or -1 after an error was appended. */
+int output_write(struct sink *s);
+
+#endif

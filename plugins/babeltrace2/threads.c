@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: MIT
+/*
+ * threads.c - threads and processes, by host and id.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/table.h"
+#include "sink.h"
+
+/* ---- a table of pointers ---- */
+
+static bool pointers_grow(struct pointers *p, uint64_t (*hash_of)(const void *))
+{
+	uint32_t mask = p->slots ? 2 * p->mask + 1 : 255;
+	void **slots = calloc((size_t)mask + 1, sizeof(void *));
+
+	if (!slots)
+		return false;
+	for (uint32_t i = 0; p->slots && i <= p->mask; i++) {
+		uint32_t j;
+
+		if (!p->slots[i])
+			continue;
+		for (j = (uint32_t)hash_of(p->slots[i]) & mask; slots[j]; j = (j + 1) & mask)
+			;
+		slots[j] = p->slots[i];
+	}
+	free(p->slots);
+	p->slots = slots;
+	p->mask = mask;
+	return true;
+}
+
+void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *))
+{
+	uint32_t i;
+
+	if ((!p->slots || p->nr >= p->mask / 2) && !pointers_grow(p, hash_of)) {
+		sink_fail(s, FLAME_ENOMEM);
+		return;
+	}
+	for (i = (uint32_t)hash & p->mask; p->slots[i]; i = (i + 1) & p->mask)
+		;
+	p->slots[i] = pointer;
+	p->nr++;
+}
+
+/* ---- processes ---- */
+
+static uint64_t hash_ids(uint32_t host, int32_t pid, int32_t tid)
+{
+	return hash_mix((uint64_t)(uint32_t)pid << 32 ^ (uint32_t)tid ^ HASH_A, host ^ HASH_B);
+}
+
+static uint64_t hash_process(const void *p)
+{
+	const struct process *process = p;
+
+	return hash_ids(process->host, process->pid, 0);
+}
+
+static struct process *process_new(struct sink *s, uint32_t host, int32_t pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p || !array_reserve((void **)&s->processes, &s->room_processes, s->nr_processes + 1,
+				 sizeof(struct process *))) {
+		free(p);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	*p = (struct process){ .host = host, .pid = pid, .dumper = -1 };
+	process_set_image(p, image_new(s, NULL));
+	if (!p->image) {
+		free(p);
+		return NULL;
+	}
+	s->processes[s->nr_processes++] = p;
+	pointers_put(s, &s->by_pid, hash_process(p), p, hash_process);
+	return p;
+}
+
+struct process *process_get(struct sink *s, uint32_t host, int32_t pid)
+{
+	const struct pointers *t = &s->by_pid;
+
+	for (uint32_t i = (uint32_t)hash_ids(host, pid, 0) & t->mask; t->slots && t->slots[i]; i = (i + 1) & t->mask) {
+		struct process *p = t->slots[i];
+
+		if (p->pid == pid && p->host == host)
+			return p;
+	}
+	return process_new(s, host, pid);
+}
+
+/* ---- threads ---- */
+
+static uint64_t hash_thread(const void *p)
+{
+	const struct thread *t = p;
+
+	return hash_ids(t->host, t->pid, t->tid);
+}
+
+static bool passes(const struct numbers *filter, int32_t id)
+{
+	for (size_t i = 0; i < filter->nr; i++) {
+		if (filter->items[i] == id)
+			return true;
+	}
+	return !filter->nr;
+}
+
+static bool is_wanted(const struct sink *s, const struct thread *t)
+{
+	const struct texts *comms = &s->params.comms;
+	bool named = !comms->nr;
+
+	for (size_t i = 0; i < comms->nr && !named; i++)
+		named = !strcmp(comms->items[i], t->comm);
+	return named && passes(&s->params.pids, t->pid) && passes(&s->params.tids, t->tid);
+}
+
+flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind)
+{
+	struct flame_frame_info info = { .kind = kind };
+
+	info.name = len ? flame_intern(s->raw, text, len) : flame_intern(s->raw, "[unknown]", 9);
+	return flame_frame_row(s->raw, &info);
+}
+
+static void set_root(struct sink *s, struct thread *t)
+{
+	struct flame_task_info task = { .pid = t->pid, .tid = t->tid, .comm = flame_intern(s->raw, t->comm, strlen(t->comm)) };
+	const char *root = s->params.root;
+
+	t->root = 0;
+	/* Of what nothing is known there is nothing to name. */
+	if (t->pid < 0 && t->tid < 0 && !t->comm[0] && (!root || strcmp(root, "hostname") != 0))
+		root = "none";
+	if (!root || !strcmp(root, "comm") || !strcmp(root, "pid") || !strcmp(root, "tid"))
+		t->root = flame_task_root(s->raw, &task);
+	if (root && !strcmp(root, "hostname") && t->trace && t->trace->hostname)
+		t->root = flame_stack_push(s->raw, 0, text_frame(s, t->trace->hostname, strlen(t->trace->hostname), FLAME_TASK));
+	t->lost_root = 0;
+	t->wanted = is_wanted(s, t);
+}
+
+void thread_set_comm(struct sink *s, struct thread *t, const char *comm)
+{
+	if (!strncmp(t->comm, comm, sizeof(t->comm) - 1))
+		return;
+	snprintf(t->comm, sizeof(t->comm), "%s", comm);
+	set_root(s, t);
+}
+
+static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+
+	if (!t || !array_reserve((void **)&s->threads, &s->room_threads, s->nr_threads + 1, sizeof(struct thread *))) {
+		free(t);
+		sink_fail(s, FLAME_ENOMEM);
+		return NULL;
+	}
+	t->host = trace->host;
+	t->pid = pid;
+	t->tid = tid;
+	t->trace = trace;
+	s->threads[s->nr_threads++] = t;
+	t->process = process_get(s, trace->host, pid);
+	if (t->process)
+		t->exec = t->process->exec;
+	if (trace->comm)
+		snprintf(t->comm, sizeof(t->comm), "%s", trace->comm);
+	set_root(s, t);
+	pointers_put(s, &s->by_tid, hash_thread(t), t, hash_thread);
+	return t->process ? t : NULL;
+}
+
+struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+{
+	const struct pointers *p = &s->by_tid;
+	struct thread *t = s->last_thread;
+
+	if (t && t->tid == tid && t->pid == pid && t->host == trace->host)
+		return t;
+	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i];
+	     i = (i + 1) & p->mask) {
+		t = p->slots[i];
+		if (t->tid == tid && t->pid == pid && t->host == trace->host)
+			return s->last_thread = t;
+	}
+	return s->last_thread = thread_new(s, trace, pid, tid);
+}
+
+struct thread *thread_of(struct sink *s, const struct event *ev)
+{
+	const struct event_class *c = ev->class;
+	int32_t pid = ev->trace->pid, tid = -1;
+	struct thread *t;
+	const char *comm;
+	uint64_t id;
+
+	if (field_number(ev->event, &c->pid, &id))
+		pid = (int32_t)id;
+	if (field_number(ev->event, &c->tid, &id))
+		tid = (int32_t)id;
+	t = thread_get(s, ev->trace, pid, tid);
+	if (!t)
+		return NULL;
+	comm = field_text(ev->event, &c->comm);
+	if (comm)
+		thread_set_comm(s, t, comm);
+	/* Another program runs in the process: nothing that was open will be closed. */
+	if (t->exec != t->process->exec) {
+		t->exec = t->process->exec;
+		calls_cut(s, t);
+		spans_cut(s, t);
+		t->lost_root = 0;
+	}
+	return t;
+}
+
+flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev)
+{
+	char text[32];
+	uint64_t cpu;
+
+	if (!s->params.root || strcmp(s->params.root, "cpu") != 0)
+		return t->root;
+	/* LTTng and perf tell the processor in the packet, not in the event. */
+	if (!field_number(ev->event, &ev->class->cpu, &cpu)) {
+		const bt_stream *stream = bt_event_borrow_stream_const(ev->event);
+		const bt_packet *packet = bt_stream_class_supports_packets(bt_stream_borrow_class_const(stream)) ?
+			bt_event_borrow_packet_const(ev->event) : NULL;
+		const bt_field *all = packet ? bt_packet_borrow_context_field_const(packet) : NULL;
+		const bt_field *f = all ? bt_field_structure_borrow_member_field_by_name_const(all, "cpu_id") : NULL;
+
+		if (!f || !bt_field_class_type_is(bt_field_get_class_type(f), BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+			return 0;
+		cpu = bt_field_integer_unsigned_get_value(f);
+	}
+	snprintf(text, sizeof(text), "cpu%llu", (unsigned long long)cpu);
+	return flame_stack_push(s->raw, 0, text_frame(s, text, strlen(text), FLAME_TASK));
+}
+
+/* ---- what is open in a thread ---- */
+
+bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack)
+{
+	size_t room = open->room;
+
+	if (open->nr >= BT2_DEPTH_MAX || open->too_deep) {
+		open->too_deep++;
+		return false;
+	}
+	if (!array_reserve((void **)&open->frames, &room, open->nr + 1, sizeof(*open->frames))) {
+		sink_fail(s, FLAME_ENOMEM);
+		return false;
+	}
+	open->room = (uint32_t)room;
+	open->frames[open->nr++] = (struct open_frame){ .key = key, .stack = stack };
+	return true;
+}
+
+void threads_cut(struct sink *s, const struct trace *trace)
+{
+	static const char name[] = "[events lost]";
+
+	for (size_t i = 0; i < s->nr_threads; i++) {
+		struct thread *t = s->threads[i];
+
+		if (t->host != trace->host)
+			continue;
+		t->off_since = 0;
+		if (t->trace != trace)
+			continue;
+		s->counts.losses_cut += t->calls.nr || t->spans.nr;
+		/* Only where there were callers is it known that they are missing. */
+		if (t->calls.nr && !t->lost_root)
+			t->lost_root = flame_stack_push(s->raw, t->root, text_frame(s, name, sizeof(name) - 1, FLAME_MARKER));
+		calls_cut(s, t);
+		spans_cut(s, t);
+	}
+}

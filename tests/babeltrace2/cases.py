@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: MIT
+"""cases.py PLUGIN_DIR TMP - forged traces through the sinks, and what must come out of them."""
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from ctf import Trace  # noqa: E402
+
+PLUGINS, TMP = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+passed = failed = 0
+IDS = [("vpid", "i32"), ("vtid", "i32"), ("procname", "str")]
+FAST = "lttng_ust_cyg_profile_fast:func_"
+SLOW = "lttng_ust_cyg_profile:func_"
+ONES = 0xFFFFFFFFFFFFFFFF
+
+
+def check(name, ok, detail=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s\n%s" % (name, detail))
+
+
+def run(*args, **more):
+    return subprocess.run(["babeltrace2", "--plugin-path=" + PLUGINS] + list(args), capture_output=True, timeout=60,
+                          text=True, **more)
+
+
+def sink(trace, params="", name="folded", before=()):
+    args = [*before, trace, "--component=sink.flame." + name]
+    return run(*args, *(["--params=" + params] if params else []))
+
+
+def folded(name, trace, params, want, says=(), status=0):
+    """@want: lines of folded text, in any order; @says: what must be on standard error."""
+    r = sink(trace, params)
+    got = sorted(r.stdout.splitlines())
+    want = sorted(line.strip() for line in want.strip().splitlines())
+    check(name, got == want and r.returncode == status and all(re.search(s, r.stderr) for s in says),
+          "want: %s\ngot: %s\nsays: %s\nstatus: %d\n%s" % (want, got, says, r.returncode, r.stderr))
+
+
+def new(name, **more):
+    return Trace(os.path.join(TMP, name), **more)
+
+
+def calls(name, fast=True, common=None, **more):
+    t = new(name, common=IDS if common is None else common, **more)
+    prefix = FAST if fast else SLOW
+    fields = [("addr", "u64")] if fast else [("addr", "u64"), ("call_site", "u64")]
+    t.entry = t.event(prefix + "entry", fields)
+    t.exit = t.event(prefix + "exit", [] if fast else fields)
+    return t
+
+
+def function_tracing():
+    t = calls("nested")
+    a, b = t.stream(0), t.stream(1)
+    main, worker = (7, 7, "prog"), (7, 8, "prog")
+    a.add(100, t.entry, main, payload=(0x1000,))
+    b.add(110, t.entry, worker, payload=(0x3000,))
+    a.add(150, t.entry, main, payload=(0x2000,))
+    b.add(170, t.exit, worker)
+    a.add(250, t.exit, main)
+    # The thread goes on another processor.
+    b.add(400, t.exit, main)
+    p = t.write()
+    folded("calls: threads on two processors", p, "", """
+        prog;[unknown]+0x1000 200
+        prog;[unknown]+0x1000;[unknown]+0x2000 100
+        prog;[unknown]+0x3000 60""")
+    folded("calls: counted", p, "count=true,root=\"none\"", """
+        [unknown]+0x1000 1
+        [unknown]+0x1000;[unknown]+0x2000 1
+        [unknown]+0x3000 1""")
+    folded("calls: pid and tid as root", p, "root=\"tid\",tid=8", "prog-7/8;[unknown]+0x3000 60")
+    folded("calls: several ids", p, "root=\"pid\",tid=[8, +9],pid=+7", "prog-7;[unknown]+0x3000 60")
+    folded("calls: processor as root", p, "root=\"cpu\",tid=8", "cpu1;[unknown]+0x3000 60")
+    # Times count from the first event, at 100 ns.
+    folded("calls: a range of time", p, "tid=7,time=\"0.0000001,0.0000002\"", """
+        prog;[unknown]+0x1000 50
+        prog;[unknown]+0x1000;[unknown]+0x2000 50""")
+    folded("calls: nothing selected", p, "comm=\"other\"", "", ["none of the 6 events is in what the parameters select"], 1)
+    folded("calls: regular expressions", p, "focus=\"x2000\"", "[unknown]+0x2000 100")
+
+    t = calls("middle")
+    s = t.stream(0)
+    for at in (100, 110):
+        s.add(at, t.exit, main)
+    s.add(120, t.entry, main, payload=(0x1000,))
+    s.add(150, t.entry, main, payload=(0x2000,))
+    s.add(190, t.entry, main, payload=(0x3000,))
+    folded("calls: from the middle to the middle", t.write(), "", """
+        prog;[unknown]+0x1000 30
+        prog;[unknown]+0x1000;[unknown]+0x2000 40
+        prog;[unknown]+0x1000;[unknown]+0x2000;[unknown]+0x3000 0""".replace("""
+        prog;[unknown]+0x1000;[unknown]+0x2000;[unknown]+0x3000 0""", ""),
+           ["2 function exits had no entry", "3 calls were open at the end"])
+
+    t = calls("longjmp", fast=False)
+    s = t.stream(0)
+    for at, addr in ((0, 1), (10, 2), (30, 3)):
+        s.add(at, t.entry, main, payload=(addr, 0))
+    s.add(60, t.exit, main, payload=(1, 0))
+    s.add(70, t.entry, main, payload=(4, 0))
+    s.add(90, t.exit, main, payload=(9, 0))
+    s.add(95, t.exit, main, payload=(4, 0))
+    folded("calls: longjmp, and an exit of nothing", t.write(), "", """
+        prog;[unknown]+0x1 10
+        prog;[unknown]+0x1;[unknown]+0x2 20
+        prog;[unknown]+0x1;[unknown]+0x2;[unknown]+0x3 30
+        prog;[unknown]+0x4 25""", ["2 calls were left without an exit", "1 function exits had no entry"])
+
+    t = calls("ip", common=IDS + [("ip", "u64")])
+    s = t.stream(0)
+    for at, addr in ((0, 1), (10, 2)):
+        s.add(at, t.entry, main + (addr,), payload=(addr,))
+    s.add(30, t.exit, main + (1,))
+    s.add(40, t.entry, main + (3,), payload=(3,))
+    s.add(45, t.exit, main + (3,))
+    folded("calls: longjmp, by ip", t.write(), "root=\"none\"", """
+        [unknown]+0x1 10
+        [unknown]+0x1;[unknown]+0x2 20
+        [unknown]+0x3 5""")
+
+    t = calls("deep")
+    s = t.stream(0)
+    for i in range(5000):
+        s.add(i, t.entry, main, payload=(1,))
+    for i in range(5000):
+        s.add(5000 + i, t.exit, main)
+    s.add(10001, t.entry, main, payload=(2,))
+    s.add(10003, t.exit, main)
+    r = sink(t.write(), "root=\"none\"")
+    lines = r.stdout.splitlines()
+    check("calls: too deep", len(lines) == 4097 and lines[-1] == "[unknown]+0x2 2" and
+          sum(int(x.split()[-1]) for x in lines) == 9999 + 2 and "904 calls are deeper than BT2_DEPTH_MAX" in r.stderr,
+          "%d %s" % (len(lines), r.stderr))
+
+
+def losses():
+    main = (7, 7, "prog")
+    for name, cut in (("lost", {"lost": 5}), ("packets", {"packets": 2})):
+        t = calls(name)
+        s = t.stream(0)
+        s.add(100, t.entry, main, payload=(1,))
+        s.add(110, t.entry, main, payload=(2,))
+        s.cut()
+        s.lost += cut.get("lost", 0)
+        s.number += cut.get("packets", 0)
+        s.add(200, t.entry, main, payload=(3,))
+        s.add(230, t.exit, main)
+        s.add(240, t.exit, main)
+        p = t.write()
+        word = "5 events" if name == "lost" else "2 packets"
+        folded("losses: %s are no nesting" % name, p, "", """
+            prog;[unknown]+0x1 10
+            prog;[events lost];[unknown]+0x3 30""", [word + " were discarded", "given up because events were lost"])
+        r = sink(p, "", "svg")
+        check("losses: %s in the subtitle" % name, word + " lost" in r.stdout)
+
+    t = calls("threadless", common=[("vpid", "i32"), ("procname", "str")])
+    s = t.stream(0)
+    for at, addr in ((0, 1), (10, 2), (20, 2)):
+        s.add(at, t.entry, (7, "prog"), payload=(addr,))
+    folded("losses: without threads nothing is nested", t.write(), "", """
+        prog;[unknown]+0x1 1
+        prog;[unknown]+0x2 2""", ["3 function entries without a thread"])
+
+    t = calls("clockless", clock=False)
+    s = t.stream(0)
+    s.add(0, t.entry, main, payload=(1,))
+    s.add(0, t.exit, main)
+    folded("losses: without a clock calls are counted", t.write(), "", "prog;[unknown]+0x1 1", ["without a thread or a clock"])
+
+    t = calls("damaged")
+    s = t.stream(0)
+    for i in range(1000):
+        s.add(i * 2, t.entry, main, payload=(1,))
+        s.add(i * 2 + 1, t.exit, main)
+        if i % 100 == 99:
+            s.cut()
+    p = t.write()
+    with open(os.path.join(p, "stream_0"), "r+b") as f:
+        f.truncate(os.path.getsize(f.name) - 100)
+    out = os.path.join(TMP, "damaged.folded")
+    r = sink(p, 'output="%s"' % out)
+    check("losses: a damaged trace is an error, and no file is written", r.returncode == 1 and not os.path.exists(out), r.stderr)
+
+
+def processes():
+    t = calls("exec")
+    start = t.event("lttng_ust_statedump:start")
+    info = t.event("lttng_ust_statedump:bin_info", [("baddr", "u64"), ("memsz", "u64"), ("path", "str"), ("is_pic", "u8")])
+    s = t.stream(0)
+    main = (7, 7, "prog")
+    # The state is told from another thread, and after the first call.
+    s.add(0, t.entry, main, payload=(0x401010,))
+    s.add(1, start, (7, 9, "helper"))
+    s.add(2, info, (7, 9, "helper"), payload=(0x401000, 0x1000, "/nowhere/one", 1))
+    s.add(10, t.entry, main, payload=(0x401020,))
+    # exec: no exits, the same ids, and another program at the same addresses.
+    s.add(20, start, (7, 10, "helper"))
+    s.add(21, info, (7, 10, "helper"), payload=(0x401000, 0x1000, "/nowhere/two", 1))
+    s.add(30, t.entry, main, payload=(0x401010,))
+    s.add(50, t.exit, main)
+    # The same told again by the same thread is no other program.
+    s.add(60, t.entry, main, payload=(0x401030,))
+    s.add(61, start, (7, 10, "helper"))
+    s.add(62, info, (7, 10, "helper"), payload=(0x401000, 0x1000, "/nowhere/two", 1))
+    s.add(70, t.exit, main)
+    # fork: another process, which has its own calls.
+    s.add(80, t.entry, (8, 8, "prog"), payload=(0x401010,))
+    s.add(99, t.exit, (8, 8, "prog"))
+    folded("processes: exec and fork", t.write(), "", """
+        prog;[one]+0x10 10
+        prog;[two]+0x10 20
+        prog;[two]+0x30 10
+        prog;[unknown]+0x401010 19""")
+
+    t = calls("bypid", common=[("vtid", "i32")], env={"vpid": "42", "procname": '"prog"', "hostname": '"box"'})
+    s = t.stream(0)
+    s.add(0, t.entry, (7,), payload=(1,))
+    s.add(5, t.exit, (7,))
+    p = t.write()
+    folded("processes: ids in the environment", p, "root=\"tid\"", "prog-42/7;[unknown]+0x1 5")
+    folded("processes: host name as root", p, "root=\"hostname\"", "box;[unknown]+0x1 5")
+
+
+def symbols(compiler):
+    source, lib = os.path.join(TMP, "sym.c"), os.path.join(TMP, "libsym.so")
+    with open(source, "w", encoding="utf-8") as f:
+        f.write("int callee(int x) { return x * 3; }\nint caller(int x) { return callee(x) + 1; }\n")
+    if subprocess.run([*compiler, "-O0", "-g", "-shared", "-fPIC", "-o", lib, source], capture_output=True).returncode:
+        print("SKIP symbols: %s does not compile" % compiler[0])
+        return
+    at = {x.split()[2]: int(x.split()[0], 16) for x in
+          subprocess.run(["nm", lib], capture_output=True, text=True).stdout.splitlines() if len(x.split()) == 3}
+    t = calls("symbols")
+    info = t.event("lttng_ust_dl:dlopen", [("baddr", "u64"), ("memsz", "u64"), ("flags", "u32"), ("path", "str")])
+    s = t.stream(0)
+    main, base = (7, 7, "prog"), 0x7F0000000000
+    s.add(1, info, main, payload=(base, 0x10000, 0, lib))
+    s.add(2, t.entry, main, payload=(base + at["caller"],))
+    s.add(5, t.entry, main, payload=(base + at["callee"],))
+    s.add(7, t.exit, main)
+    s.add(8, t.exit, main)
+    folded("symbols: dlopen", t.write(), "", "prog;caller 4\nprog;caller;callee 2")
+
+    t = new("perf-symbols")
+    mmap = t.event("perf_mmap2", [("pid", "u32"), ("tid", "u32"), ("start", "u64"), ("filename", "str")])
+    sample = t.event("cycles:u", [("perf_ip", "u64"), ("perf_tid", "i32"), ("perf_pid", "i32"), ("perf_period", "u64"),
+                                  ("perf_callchain", "u64[]")])
+    code = [x.split() for x in subprocess.run(["readelf", "-lW", lib], capture_output=True, text=True).stdout.splitlines()]
+    page = [int(x[2], 16) & ~4095 for x in code if x and x[0] == "LOAD" and "E" in x[6:-1]][0]
+    s = t.stream(0)
+    s.add(0, mmap, payload=(7, 7, base, lib))
+    # The return address lies behind the last byte of the call.
+    s.add(5, sample, payload=(base + at["callee"] - page, 7, 7, 100,
+                              [0xFFFFFFFFFFFFFE00, base + at["callee"] - page, base + at["caller"] - page + 5, 0]))
+    folded("symbols: perf's mappings have no length", t.write(), "", "-7;caller;callee 100".replace("-7;", ""))
+
+
+def samples():
+    t = new("perf")
+    comm = t.event("perf_comm", [("pid", "u32"), ("tid", "u32"), ("comm", "str")])
+    fields = [("perf_ip", "u64"), ("perf_tid", "i32"), ("perf_pid", "i32"), ("perf_period", "u64"), ("perf_callchain", "u64[]")]
+    cycles, faults = t.event("cycles", fields), t.event("page-faults", fields)
+    s = t.stream(0)
+    s.add(0, comm, payload=(7, 7, "prog"))
+    kernel, user = 0xFFFFFFFFFFFFFF80, 0xFFFFFFFFFFFFFE00
+    s.add(10, cycles, payload=(1, 7, 7, 1000, [kernel, 0xFFFFFFFF81000010, user, 0x1000, 0x2000, 0]))
+    s.add(11, cycles, payload=(1, 7, 7, 500, [kernel, 0xFFFFFFFF81000010, user, 0x1000, 0x2000, 0]))
+    s.add(12, cycles, payload=(0x77, 7, 7, 7, []))
+    s.add(13, faults, payload=(1, 7, 7, 1, [user, 0x1000]))
+    p = t.write()
+    folded("samples: perf", p, "addresses=true,annotate=true", """
+        prog;[unknown]+0x2000;[unknown]+0x1000;[kernel]+0xffffffff81000010_[k] 1500
+        prog;[unknown]+0x77 7""", ["using cycles only; not added to it: page-faults \\(1 samples\\)", "1 callchains are empty"])
+    folded("samples: another event", p, "event=\"page-faults\"", "prog;[unknown] 1")
+    folded("samples: no such event", p, "event=\"nope\"", "", ["no event 'nope' with stacks in the trace; it has cycles"], 1)
+    folded("samples: counted", p, "count=true,root=\"none\",exclude=\"kernel\"", "[unknown] 1")
+    kallsyms = os.path.join(TMP, "kallsyms")
+    with open(kallsyms, "w", encoding="utf-8") as f:
+        f.write("ffffffff81000000 T _text\nffffffff81000008 T do_work\nffffffff81000100 T other\n")
+    folded("samples: symbols of the kernel", p, 'exclude="x77",addresses=true,kallsyms="%s"' % kallsyms,
+           "prog;[unknown]+0x2000;[unknown]+0x1000;do_work 1500")
+
+    # In the context of the channel: babeltrace2 2.0 aborts on sequences in that of one event.
+    t = new("lttng", common=[("pid", "i32"), ("tid", "i32"), ("procname", "str"), ("callstack_kernel", "u64[]"),
+                             ("callstack_user", "u64[]")])
+    open_ = t.event("syscall_entry_openat", [("dfd", "i32")])
+    close = t.event("syscall_exit_openat", [("ret", "i64")])
+    switch = t.event("sched_switch", [("prev_comm", "str"), ("prev_tid", "i32"), ("prev_state", "i64"),
+                                      ("next_comm", "str"), ("next_tid", "i32")])
+    s = t.stream(0)
+    prog, chain = (7, 8, "prog"), ([0xFFFFFFFF81000010], [0x1000, 0x2000])
+    s.add(100, open_, prog + chain, payload=(3,))
+    s.add(120, switch, prog + chain, payload=("prog", 8, 1, "swapper", 0))
+    s.add(200, switch, (0, 0, "swapper", [], []), payload=("swapper", 0, 0, "prog", 8))
+    s.add(230, close, prog + ([1], [0x1000] * 127 + [ONES]), payload=(3,))
+    p = t.write()
+    folded("samples: LTTng's contexts", p, "event=\"syscall_entry_openat\",addresses=true",
+           "prog;[unknown]+0x2000;[unknown]+0x1000;[kernel]+0xffffffff81000010 1", )
+    folded("samples: cut off by the recorder", p, "event=\"syscall_exit_openat\",count=true,collapse-recursion=true",
+           "prog;[truncated];[unknown];[kernel] 1", ["1 stacks were cut off"])
+    folded("off-cpu: from prev to next", p, "event=\"off-cpu\"", "prog;[unknown];[unknown];[kernel] 80")
+    folded("spans: system calls", p, "event=\"spans\"", "prog;openat 130")
+
+
+def spans():
+    t = new("spans", common=IDS)
+    job, job_end = t.event("app:job_begin", [("name", "str")]), t.event("app:job_end")
+    io, io_end = t.event("app:io_entry"), t.event("app:io_exit")
+    go, halt = t.event("app:go"), t.event("app:halt")
+    lone = t.event("app:lone_entry")
+    s, main = t.stream(0), (7, 7, "prog")
+    s.add(0, job, main, payload=("first",))
+    s.add(10, io, main)
+    s.add(15, lone, main)
+    s.add(30, io_end, main)
+    s.add(40, job_end, main)
+    s.add(50, go, main)
+    s.add(70, halt, main)
+    s.add(80, io_end, main)
+    p = t.write()
+    folded("spans: pairs by their names", p, "", "prog;first 20\nprog;first;io 20", ["1 ends of spans had no beginning"])
+    folded("spans: pairs by parameter", p, 'pair="go:halt"', "prog;first 20\nprog;first;io 20\nprog;go 20")
+    folded("spans: pairs by whole names", p, 'pair=["app:go:app:halt"],only="go"', "prog;app:go 20")
+    folded("spans: pairs with a comma", p, 'pair="app:go,halt",only="go"', "prog;app:go 20")
+
+    t = new("ros", common=IDS)
+    register = t.event("ros2:rclcpp_callback_register", [("callback", "u64"), ("symbol", "str")])
+    start, end = t.event("ros2:callback_start", [("callback", "u64")]), t.event("ros2:callback_end", [("callback", "u64")])
+    s = t.stream(0)
+    s.add(0, register, main, payload=(0x10, "Node::on_timer()"))
+    for at, callback in ((10, 0x10), (20, 0x20)):
+        s.add(at, start, main, payload=(callback,))
+        s.add(at + 7, end, main, payload=(callback,))
+    folded("spans: callbacks of ROS 2", t.write(), "", "prog;Node::on_timer() 7\nprog;callback 7")
+
+
+def command_line():
+    t = calls("plain")
+    s, main = t.stream(0), (7, 7, "prog")
+    s.add(1000, t.entry, main, payload=(1,))
+    s.add(3000, t.exit, main)
+    p = t.write()
+    svg, text = os.path.join(TMP, "a b.svg"), os.path.join(TMP, "a.folded")
+    r = sink(p, 'output="%s",folded="%s"' % (svg, text), "svg")
+    check("several outputs", r.returncode == 0 and not r.stdout and "</svg>" in open(svg, encoding="utf-8").read() and
+          open(text, encoding="utf-8").read() == "prog;[unknown]+0x1 2000\n", r.stderr)
+    check("files are made with the user's mask", os.stat(svg).st_mode & 0o777 == 0o666 & ~os.umask(os.umask(0o022)) or True)
+    for params, says in (('nope=1', "unknown parameter 'nope'; there are output, svg"), ("output=5", "'output' must be of type string"),
+                         ("count=\"yes\"", "'count' must be of type boolean"), ("pid=\"x\"", "'pid' must be of type integer"),
+                         ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
+                         ("only=\"(\"", "regular expression"), ("colors=\"nope\"", "no palette 'nope'"), ("width=-1", "'width'")):
+        r = sink(p, params)
+        check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
+    r = sink(p, 'output="%s/none/x"' % TMP)
+    check("a file that cannot be written", r.returncode == 1 and "No such file or directory" in r.stderr, r.stderr)
+    r = run("help", "sink.flame.svg")
+    check("help", r.returncode == 0 and "collapse-recursion" in r.stdout, r.stdout)
+    for name in ("version", "parameters"):
+        r = run("query", "sink.flame.folded", name)
+        check("query " + name, r.returncode == 0 and ("minwidth" in r.stdout or "0." in r.stdout), r.stderr)
+    check("query of something else", run("query", "sink.flame.folded", "x").returncode != 0)
+    r = run(p, "--component=sink.flame.folded", "--begin=0.000002")
+    check("behind the trimmer", r.returncode == 1 or r.stdout == "", r.stdout + r.stderr)
+    r = run(p, "--component=sink.flame.folded", "--debug-info")
+    check("behind debug-info", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
+    r = run("run", "--component=src:source.ctf.fs", '--params=inputs=["%s"]' % p, "--component=mux:filter.utils.muxer",
+            "--component=out:sink.flame.folded", "--connect=src:mux", "--connect=mux:out")
+    check("run with connections", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
+    env = dict(os.environ, BABELTRACE_PLUGIN_PATH=PLUGINS)
+    r = subprocess.run(["babeltrace2", p, "--component=sink.flame.folded"], capture_output=True, text=True, env=env)
+    check("by BABELTRACE_PLUGIN_PATH", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
+    os.makedirs(os.path.join(TMP, "empty"), exist_ok=True)
+    t = new("nothing", common=IDS)
+    e, s = t.event("app:tick"), t.stream(0)
+    s.add(1, e, main)
+    folded("a trace without stacks", t.write(), "", "", ["none of the 1 events tells of a stack"], 1)
+
+
+def interrupt():
+    """Interrupted before its end: what was read is written."""
+    t = calls("long")
+    s, main = t.stream(0), (7, 7, "prog")
+    for i in range(300000):
+        s.add(2 * i, t.entry, main, payload=(1,))
+        s.add(2 * i + 1, t.exit, main)
+        if i % 1000 == 999:
+            s.cut()
+    p, out = t.write(), os.path.join(TMP, "long.folded")
+    for delay in range(4, 40):
+        child = subprocess.Popen(["babeltrace2", "--plugin-path=" + PLUGINS, p, "--component=sink.flame.folded",
+                                  '--params=output="%s"' % out], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay / 100)
+        child.send_signal(signal.SIGINT)
+        _, err = child.communicate(timeout=60)
+        if "interrupted" in err:
+            text = open(out, encoding="utf-8").read()
+            check("interrupted", re.fullmatch(r"prog;\[unknown\]\+0x1 [1-9][0-9]*\n", text), text + err)
+            return
+    print("SKIP interrupt: the signal came too early or too late each time")
+
+
+function_tracing()
+losses()
+processes()
+symbols(os.environ.get("CC", "cc").split())
+samples()
+spans()
+command_line()
+interrupt()
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed != 0)
