@@ -39,6 +39,10 @@ LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
 WITHOUT += core/dwarf.c core/unwind.c
 endif
+ifeq ($(call have,liblzma),yes)
+CPPFLAGS += -DHAVE_LZMA $(shell $(PKG_CONFIG) --cflags liblzma)
+LDLIBS += $(shell $(PKG_CONFIG) --libs liblzma)
+endif
 LDLIBS += -ldl
 
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.

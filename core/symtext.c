@@ -77,9 +77,12 @@ static bool take_hex(char **at, const char *end, uint64_t *value)
 /* Return: the next line's end, which becomes a NUL; NULL behind the last. */
 static char *line_end(struct flame_symtext *text, char *at)
 {
-	char *all = text->text + text->len, *end;
+	char *all, *end;
 
-	if (!text->text || at >= all)
+	if (!text->text)
+		return NULL;
+	all = text->text + text->len;
+	if (at >= all)
 		return NULL;
 	end = memchr(at, '\n', (size_t)(all - at));
 	end = end ? end : all;
