@@ -47,6 +47,10 @@ LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
 WITHOUT += core/dwarf.c core/unwind.c
 endif
+ifeq ($(call have,liblzma),yes)
+CPPFLAGS += -DHAVE_LZMA $(shell $(PKG_CONFIG) --cflags liblzma)
+LDLIBS += $(shell $(PKG_CONFIG) --libs liblzma)
+endif
 LDLIBS += -ldl
 
 # The babeltrace2 plugin is built where its headers are.

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "segments.h"
@@ -51,7 +52,7 @@ struct flame_dwarf {
 	struct unit *units;
 	size_t nr_units, room_units;
 	struct flame_segments segments;	/* items: units */
-	size_t nr_ranges;
+	size_t nr_ranges, max_ranges;
 };
 
 /* Ranges of one unit, or of all. */
@@ -71,7 +72,7 @@ static bool add_ranges(struct flame_dwarf *d, struct ranges *r, Dwarf_Die *die, 
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	for (int i = 0; i < RANGES_OF_FUNCTION_MAX && d->nr_ranges < FLAME_DWARF_RANGES_MAX; i++) {
+	for (int i = 0; i < RANGES_OF_FUNCTION_MAX && d->nr_ranges < d->max_ranges; i++) {
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			break;
@@ -111,7 +112,7 @@ static bool add_aranges(struct flame_dwarf *d, struct ranges *r)
 
 	if (dwarf_getaranges(d->dbg, &aranges, &nr))
 		return true;
-	for (size_t i = 0; i < nr && d->nr_ranges < FLAME_DWARF_RANGES_MAX; i++) {
+	for (size_t i = 0; i < nr && d->nr_ranges < d->max_ranges; i++) {
 		Dwarf_Addr start;
 		Dwarf_Word len;
 		Dwarf_Off off;
@@ -158,7 +159,15 @@ static bool open_file(struct flame_dwarf *d, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	const char *ident;
+	struct stat st;
 
+	/*
+	 * The functions of damaged information may all have the same long list of ranges. A range takes some
+	 * bytes, but fewer where the section is compressed.
+	 */
+	d->max_ranges = FLAME_DWARF_RANGES_MAX;
+	if (fd >= 0 && !fstat(fd, &st) && (uint64_t)st.st_size < FLAME_DWARF_RANGES_MAX / 2)
+		d->max_ranges = 2 * (size_t)st.st_size;
 	elf_version(EV_CURRENT);
 	d->elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
 	d->dbg = d->elf ? dwarf_begin_elf(d->elf, DWARF_C_READ, NULL) : NULL;

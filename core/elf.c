@@ -251,7 +251,7 @@ int flame_elf_open(struct flame_elf *elf, const char *path)
 	if (data == MAP_FAILED)
 		return FLAME_EIO;
 	err = flame_elf_init(elf, data, (size_t)st.st_size);
-	elf->mapped = true;
+	elf->mapping = data;
 	return err;
 }
 
@@ -259,8 +259,8 @@ void flame_elf_release(struct flame_elf *elf)
 {
 	free(elf->segments);
 	free(elf->sections);
-	if (elf->mapped)
-		munmap((void *)(uintptr_t)elf->data, elf->size);
+	if (elf->mapping)
+		munmap(elf->mapping, elf->size);
 	*elf = (struct flame_elf){ 0 };
 }
 

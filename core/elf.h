@@ -29,7 +29,7 @@ struct flame_elf_section {
 struct flame_elf {
 	const unsigned char *data;
 	size_t size;
-	bool mapped;		/* @data is unmapped with it */
+	void *mapping;		/* @data, where it is unmapped with it; NULL: it is the caller's */
 	bool is_64, swapped;
 	uint16_t type, machine;
 	struct flame_elf_segment *segments;

@@ -14,6 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "minidebug.h"
+
 /* The first reason stays. */
 static void because(char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -74,14 +76,18 @@ static int read_symbols(struct module *m, const struct flame_file_wanted *wanted
 		m->debug_path = debug.path;
 	}
 	free(debug.refused);
-	if (!err)
-		err = flame_elf_symbols(m->has_debug && flame_elf_has_symtab(&m->debug) &&
-					!flame_elf_has_symtab(&m->elf) ? &m->debug : &m->elf, &m->table);
+	if (!err && (flame_elf_has_symtab(&m->elf) || !m->has_debug || !flame_elf_has_symtab(&m->debug)))
+		err = flame_elf_symbols(&m->elf, &m->table);
+	else if (!err)
+		err = flame_elf_symbols(&m->debug, &m->table);
+	/* It leaves out what .dynsym has. */
+	if (!err && !m->has_debug && !flame_elf_has_symtab(&m->elf) && flame_minidebug_open(&m->elf, &m->mini, &m->mini_image))
+		err = flame_elf_symbols(&m->mini, &m->table);
 	if (!err)
 		err = flame_elf_plt(&m->elf, &m->table);
 	if (m->elf.damage)
 		because(&m->why, "the file is damaged: %s", m->elf.damage);
-	else if (!m->has_debug && !flame_elf_has_symtab(&m->elf))
+	else if (!m->has_debug && !m->mini_image && !flame_elf_has_symtab(&m->elf))
 		because(&m->why, "it is stripped; install its -dbgsym package or set DEBUGINFOD_URLS");
 	return err;
 }
@@ -189,7 +195,7 @@ static char *kallsyms_path(struct kernel *k, const struct flame_symbol_options *
 	path = flame_find_kept_kallsyms(&wanted);
 	if (path)
 		return path;
-	if (options->this_machine || (is_running(wanted.build_id) && wanted.module->reference_address))
+	if (options->this_machine || (info && info->reference_address && is_running(wanted.build_id)))
 		return strdup("/proc/kallsyms");
 	because(&k->why, "it is not the running kernel, or was booted before; --kallsyms FILE tells its symbols");
 	return NULL;
@@ -353,9 +359,11 @@ void module_release(struct module *m)
 	flame_symtext_release(&m->text);
 	flame_elf_release(&m->elf);
 	flame_elf_release(&m->debug);
+	flame_elf_release(&m->mini);
 	free(m->path);
 	free(m->debug_path);
 	free(m->image);
+	free(m->mini_image);
 	free(m->why);
 }
 

@@ -22,6 +22,8 @@ struct module {
 	uint8_t build_id[FLAME_BUILD_ID_MAX];
 	bool opened;
 	struct flame_elf elf, debug;	/* the file, and the one with its debug information */
+	struct flame_elf mini;		/* what a stripped file has of its own symbols */
+	void *mini_image;		/* its bytes; owned */
 	bool has_elf, has_debug;
 	char *path, *debug_path;	/* owned */
 	void *image;			/* of the vdso; owned */
