@@ -189,14 +189,32 @@ int jfr_chunk_read(struct flame_reader *rd, struct jfr_chunk *c)
 	return err;
 }
 
+/*
+ * Each time it flushes, the JDK puts a copy of the chunk's own header into a checkpoint: the chunk as
+ * it is then, which ends with the copy. Return: true where @p, @len bytes of the image, is one.
+ */
+static bool is_own_header(const struct jfr_chunk *c, const unsigned char *p, size_t len)
+{
+	uint64_t end = (uint64_t)(p - c->image) + JFR_HEADER;
+
+	/* Where the input ends in it, by what there is of it. */
+	return (len < 16 || be(p + 8, 8) == end) && (len < 40 || be(p + 32, 8) == c->start_ns) &&
+	       (len < 56 || be(p + 48, 8) == c->start_ticks);
+}
+
 /* Return: where in the image another chunk begins; its end where none does. */
 static uint64_t find_next(const struct jfr_chunk *c)
 {
-	const unsigned char *from = c->image + JFR_HEADER, *next = NULL;
+	const unsigned char *end = c->image + c->loaded, *next = c->image + JFR_HEADER;
 
-	if (!c->in_file && c->loaded > JFR_HEADER)
-		next = memmem(from, (size_t)(c->loaded - JFR_HEADER), header_start, sizeof(header_start));
-	return next ? (uint64_t)(next - c->image) : c->loaded;
+	if (c->in_file)
+		return c->loaded;
+	while (next < end && (next = memmem(next, (size_t)(end - next), header_start, sizeof(header_start)))) {
+		if (!is_own_header(c, next, (size_t)(end - next)))
+			return (uint64_t)(next - c->image);
+		next += JFR_HEADER;
+	}
+	return c->loaded;
 }
 
 void jfr_chunk_damaged(struct jfr_chunk *c)
