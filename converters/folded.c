@@ -536,11 +536,33 @@ static bool is_folded_line(struct flame_span line, bool *has_separator)
 	return true;
 }
 
+#define NAME_MAX_PROBED 4096
+
+/* A first stack that is longer than the head: many names, no longer than names are, and nothing that no name has. */
+static bool is_long_stack(struct flame_span head)
+{
+	size_t nr = 0, name = 0;
+
+	if (head.len < FLAME_HEAD_SIZE || strchr("{[<", head.s[0]))
+		return false;
+	for (size_t i = 0; i < head.len; i++) {
+		if ((unsigned char)head.s[i] < ' ' && head.s[i] != '\t')
+			return false;
+		name = head.s[i] == ';' ? 0 : name + 1;
+		nr += !name;
+		if (name > NAME_MAX_PROBED)
+			return false;
+	}
+	return nr >= head.len / NAME_MAX_PROBED;
+}
+
 static int probe(struct flame_span head)
 {
 	size_t good = 0, bad = 0;
 	bool has_separator = false;
 
+	if (is_long_stack(head))
+		return FLAME_SCORE_SHAPE;
 	while (head.len && good + bad < 200) {
 		const char *nl = memchr(head.s, '\n', head.len);
 		struct flame_span line = { head.s, nl ? (size_t)(nl - head.s) : head.len };
@@ -558,6 +580,9 @@ static int probe(struct flame_span head)
 			bad++;
 	}
 	if (!good || bad > good)
+		return FLAME_SCORE_NOT;
+	/* Any text may have lines that end in a number. */
+	if (bad && !has_separator)
 		return FLAME_SCORE_NOT;
 	return bad || !has_separator ? FLAME_SCORE_SHAPE : FLAME_SCORE_RECORD;
 }

@@ -737,6 +737,16 @@ struct survey {
 	int64_t start;
 };
 
+/* A report's line, "38  17.7%  17.7%": the first word behind the number is a share. */
+static bool is_share(struct flame_span symbol)
+{
+	const char *end = memchr(symbol.s, ' ', symbol.len);
+	size_t n = end ? (size_t)(end - symbol.s) : symbol.len;
+
+	n -= n && symbol.s[n - 1] == ')';
+	return n && symbol.s[n - 1] == '%';
+}
+
 static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 {
 	struct perf_header h;
@@ -752,6 +762,10 @@ static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 		/* A number alone is no address. */
 		if (!f.symbol.len && f.address.len < 5)
 			return;
+		if (f.symbol.len && is_share(f.symbol)) {
+			sv->nr_other++;
+			return;
+		}
 		sv->nr_frames++;
 		sv->nr_resolved += f.symbol.len > 0;
 		sv->nr_weak += *weak;

@@ -65,9 +65,13 @@ static bool is_process(struct flame_span s)
 	return n && span_starts(span_from(s, n), ":\"");
 }
 
+/* "thread (4242): MainThread", "thread (0x7F00)"; but a function may be called thread: "thread (work.c)". */
 static bool is_thread(struct flame_span s)
 {
-	return span_starts(s, "thread (");
+	static const char start[] = "thread (";
+	size_t n = sizeof(start) - 1;
+
+	return span_starts(s, start) && s.len > n && s.s[n] >= '0' && s.s[n] <= '9';
 }
 
 /* The command line stays as it is. */

@@ -57,7 +57,7 @@ static const struct flame_converter *recognise(struct flame_span head, const str
 					       const struct flame_converter **tie)
 {
 	const struct flame_converter *best = NULL;
-	int best_score = FLAME_SCORE_NOT;
+	int best_score = flame_look_report(head) ? FLAME_SCORE_MAGIC - 1 : FLAME_SCORE_NOT;
 
 	*tie = NULL;
 	for (size_t i = 0; flame_converters[i]; i++) {

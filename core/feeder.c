@@ -246,7 +246,8 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
 		hand_over(f);
 		b = filling(f);
 	}
-	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr, sizeof(*b->frames)))
+	/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
+	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames)))
 		return NULL;
 	return b->frames + b->nr_frames;
 }

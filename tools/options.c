@@ -212,6 +212,16 @@ static const char *set_diff_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_from(struct tool *tool, const char *value)
+{
+	const struct flame_converter *c = flame_converter_find(value);
+
+	if (!c)
+		return "wants a format; --list-formats tells which there are";
+	tool->read.from = value;
+	return c->read ? NULL : "wants a format that can be read; --list-formats tells which";
+}
+
 static const char *set_to(struct tool *tool, const char *value)
 {
 	const struct flame_converter *c = flame_converter_find(value);
@@ -227,7 +237,7 @@ static const struct option options[] = {
 	{ "help", 'h', CUSTOM, ALL, NULL, "print this and exit", 0, NULL },
 	{ "version", 'V', CUSTOM, ALL, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
-	{ "from", 0, TEXT, ALL, "FORMAT", "input format (default: recognised by content)", FIELD(read.from), NULL },
+	{ "from", 0, CUSTOM, ALL, "FORMAT", "input format (default: recognised by content)", 0, set_from },
 	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
