@@ -59,6 +59,12 @@ BT2_PLUGIN_DIR ?= $(shell $(PKG_CONFIG) --variable=libdir babeltrace2)/babeltrac
 BT2_PLUGIN := $(O)/babeltrace2/flame.so
 endif
 
+# The plugin of perf script is built where perf's header is, and installed where perf looks for it.
+ifneq ($(wildcard /usr/include/perf/perf_dlfilter.h),)
+PERF_PLUGIN := $(O)/perf/flame.so
+PERF_DLFILTER_DIR ?= $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)/dlfilters
+endif
+
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
 ifeq ($(SAN),1)
 EXTRA_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -74,7 +80,7 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
 PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
@@ -137,6 +143,14 @@ $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ \
 		$(shell $(PKG_CONFIG) --libs babeltrace2) $(LDLIBS)
+
+# ---- the plugin of perf script ----
+
+PERF_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/perf/*.c)) $(TOOL_OBJ)
+
+$(O)/perf/flame.so: $(PERF_OBJ) $(O)/libflamegraph.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ $(LDLIBS)
 
 # ---- the library for others: it exports what the installed headers declare ----
 

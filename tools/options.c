@@ -311,9 +311,33 @@ static const struct option options[] = {
 
 #define NR_OPTIONS (sizeof(options) / sizeof(*options))
 
+static bool has_option(const struct tool *tool, const struct option *o)
+{
+	bool has = o->programs & tool->program;
+
+	for (size_t i = 0; has && tool->refused && tool->refused[i]; i++)
+		has = strcmp(tool->refused[i], o->name) != 0;
+	return has;
+}
+
+/* Who wrote a plugin's options sees no help at hand: list them. */
+static void list_options(const struct tool *tool)
+{
+	fprintf(stderr, "%s: the options are:", tool->name);
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		if (has_option(tool, &options[i]))
+			fprintf(stderr, " %s%s%s", options[i].name, options[i].argument ? "=" : "",
+				options[i].argument ? options[i].argument : "");
+	}
+	fputc('\n', stderr);
+}
+
 static int usage_error(const struct tool *tool)
 {
-	fprintf(stderr, "%s --help tells more\n", tool->name);
+	if (tool->is_plugin)
+		list_options(tool);
+	else
+		fprintf(stderr, "%s --help tells more\n", tool->name);
 	return 2;
 }
 
@@ -324,7 +348,7 @@ static void print_help(const struct tool *tool)
 		const struct option *o = &options[i];
 		char left[64];
 
-		if (!(o->programs & tool->program))
+		if (!has_option(tool, o))
 			continue;
 		snprintf(left, sizeof(left), "%c%c%s --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
 			 o->letter ? "," : " ", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
@@ -361,7 +385,7 @@ static const struct option *find_option(const struct tool *tool, const char *nam
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		const struct option *o = &options[i];
 
-		if (!(o->programs & tool->program) || strncmp(o->name, name, len))
+		if (!has_option(tool, o) || strncmp(o->name, name, len))
 			continue;
 		if (!o->name[len])
 			return o;
@@ -413,7 +437,7 @@ static int unknown_option(const struct tool *tool, const char *arg, size_t len)
 	size_t best_distance = 4;
 
 	for (size_t i = 0; i < NR_OPTIONS && arg[0] == '-' && arg[1] == '-' && len < 64; i++) {
-		size_t d = options[i].programs & tool->program ? distance(arg + 2, len - 2, options[i].name) : SIZE_MAX;
+		size_t d = has_option(tool, &options[i]) ? distance(arg + 2, len - 2, options[i].name) : SIZE_MAX;
 
 		if (d < best_distance) {
 			best_distance = d;

@@ -39,6 +39,8 @@ struct tool {
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	bool damaged;			/* some input was damaged */
+	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
+	bool is_plugin;			/* options come one by one, without dashes */
 };
 
 /*
@@ -51,6 +53,14 @@ int tool_parse(struct tool *tool, int argc, char **argv);
 struct flame_profile *tool_read(struct tool *tool, size_t i);
 /* Return: the type to use, 0 after printing that there is none such. */
 flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p);
+
+/* Print what @diag has to say of input number @i, and release it. */
+void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
+
+/* Draw @p. Return: the status to exit with, after printing what failed. */
+int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
+/* The same in the format that is asked for. */
+int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

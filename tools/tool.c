@@ -68,6 +68,11 @@ static void print_messages(struct tool *tool, const char *path, struct flame_dia
 	flame_diag_release(diag);
 }
 
+void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag)
+{
+	print_messages(tool, tool->inputs[i], diag);
+}
+
 struct flame_profile *tool_read(struct tool *tool, size_t i)
 {
 	struct flame_diag diag = { 0 };

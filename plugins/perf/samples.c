@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * samples.c - from perf's samples to stacks. A callchain that was seen before in the same process is looked up whole;
+ * only of a new one perf is asked where its addresses lie. Names of functions in files come from the files
+ * themselves, as when perf.data is read; names of the kernel and of JIT compilers, and all that is not found, from perf.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+
+#include "../../core/event.h"
+#include "plugin.h"
+
+#define CHAIN_CACHE_BYTES ((size_t)32 << 20)
+#define CHAIN_MAX 8192		/* entries of a callchain: more than any record holds */
+#define KEY_HEAD 4
+
+/* Addresses above are no addresses: they say where those that follow were found. */
+#define MARKER_MIN ((uint64_t)-4095)
+#define MARKER_KERNEL ((uint64_t)-128)
+#define MARKER_USER ((uint64_t)-512)
+#define MARKER_UNWOUND ((uint64_t)-4000)	/* ours: what follows was unwound from a copy of the stack */
+#define MARKER_CUT ((uint64_t)-4001)		/* ours: and callers of it are missing */
+
+/* How an address is looked up. */
+struct way {
+	bool user, kernel;	/* where it was found; neither: it is not looked up */
+	bool is_caller;		/* it is a return address */
+	bool inlines;		/* inlined functions are frames too */
+};
+
+static struct flame_span span(const char *s)
+{
+	return (struct flame_span){ s ? s : "", s ? strlen(s) : 0 };
+}
+
+static bool push_frame(struct plugin *p, flame_frame frame)
+{
+	if (!frame || !array_reserve((void **)&p->leaf_first, &p->room_leaf_first, p->nr_leaf_first + 1, sizeof(frame)))
+		return false;
+	p->leaf_first[p->nr_leaf_first++] = frame;
+	return true;
+}
+
+/* Push the frames that the namer has made. */
+static bool push_made(struct plugin *p, size_t nr)
+{
+	bool ok = nr != 0;
+
+	while (ok && nr-- > 0)
+		ok = push_frame(p, p->namer.frames[nr]);
+	return ok;
+}
+
+/* Set @code's symbol to @name with its offset, under --offsets. */
+static bool set_symbol(struct plugin *p, struct flame_native *code, struct flame_span name, uint64_t offset)
+{
+	code->symbol = name;
+	if (!p->tool.read.offsets || !name.len)
+		return true;
+	if (!array_reserve((void **)&p->name, &p->room_name, name.len + 24, 1))
+		return false;
+	memcpy(p->name, name.s, name.len);
+	code->symbol.len += (size_t)sprintf(p->name + name.len, "+0x%llx", (unsigned long long)offset);
+	code->symbol.s = p->name;
+	return true;
+}
+
+/* The frame of what perf says; @place NULL: it knows of nothing there. */
+static bool push_perfs(struct plugin *p, const struct plugin_place *place, uint64_t address, bool is_caller)
+{
+	struct flame_native code = { .module = span(place ? place->module : NULL) };
+	char text[20];
+
+	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
+	return set_symbol(p, &code, span(place ? place->symbol : NULL), place ? place->offset + is_caller : 0) &&
+	       push_made(p, flame_native_frames(&p->namer, &p->rd, &code));
+}
+
+static bool is_file(const struct plugin_place *place)
+{
+	const char *base = place->module ? strrchr(place->module, '/') : NULL;
+	size_t len = base ? strlen(base) : 0;
+
+	return !place->is_kernel && base && place->module[0] == '/' && place->module[1] != '/' &&
+	       !(!strncmp(base, "/perf-", 6) && len > 4 && !strcmp(base + len - 4, ".map"));
+}
+
+flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_place *place, bool inlines)
+{
+	struct flame_module_info info = { .kind = FLAME_MODULE_FILE, .path = place->module, .build_id = place->build_id,
+					  .build_id_len = place->build_id_len };
+	struct flame_symbol_options options = { 0 };
+
+	(void)pid;
+	if (!is_file(place))
+		return 0;
+	if (info.build_id_len > FLAME_BUILD_ID_MAX)
+		info.build_id_len = 0;
+	if (!p->symbols[inlines].s) {
+		flame_symbol_options_set(&options, &p->tool.read);
+		options.no_inline = !inlines;
+		p->symbols[inlines].s = flame_symbols_new(&options);
+	}
+	return p->symbols[inlines].s ? flame_module_row(p->symbols[inlines].s, &info) : 0;
+}
+
+/* --srcline: where in its source the frame is. */
+static flame_frame with_line(struct plugin *p, flame_frame frame, const struct flame_symbol_frame *f)
+{
+	struct flame_frame_info info;
+	const char *base;
+	char *line;
+	int n;
+
+	if (!frame || !p->tool.read.srcline || !f->file || !f->line)
+		return frame;
+	base = strrchr(f->file, '/');
+	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
+	if (n < 0)
+		return 0;
+	info = *flame_frame_get(p->profile, frame);
+	info.name = flame_name_at_line(&p->namer, &p->rd, flame_string_get(p->profile, info.name),
+				       (struct flame_span){ line, (size_t)n });
+	free(line);
+	return flame_frame_row(p->profile, &info);
+}
+
+/* Append the frames of a location to frames. Return: their index; 0 after a failure. */
+static uint32_t make_frames(struct plugin *p, const char *module, const struct flame_location *loc, bool is_caller)
+{
+	size_t at = p->nr_frames ? p->nr_frames : 1, nr = at + 1;
+
+	for (uint32_t i = 0; i < loc->nr_frames; i++) {
+		const struct flame_symbol_frame *f = &loc->frames[i];
+		struct flame_native code = { .module = span(module), .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
+		size_t made;
+
+		if (!set_symbol(p, &code, (struct flame_span){ f->name, f->name_len }, loc->offset + is_caller))
+			return 0;
+		made = flame_native_frames(&p->namer, &p->rd, &code);
+		if (!made || !array_reserve((void **)&p->frames, &p->room_frames, nr + made, sizeof(*p->frames)))
+			return 0;
+		p->namer.frames[made - 1] = with_line(p, p->namer.frames[made - 1], f);
+		memcpy(p->frames + nr, p->namer.frames, made * sizeof(*p->frames));
+		nr += made;
+	}
+	if (nr > UINT32_MAX)
+		return 0;
+	p->frames[at] = (flame_frame)(nr - at - 1);
+	p->nr_frames = nr;
+	return (uint32_t)at;
+}
+
+static bool push_location(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
+{
+	struct plugin_symbols *symbols = &p->symbols[way->inlines];
+	bool ok = true;
+	uint32_t at;
+
+	while (loc->row >= symbols->nr_values) {
+		if (!array_reserve((void **)&symbols->values, &symbols->room_values, symbols->nr_values + 1, sizeof(uint32_t)))
+			return false;
+		symbols->values[symbols->nr_values++] = 0;
+	}
+	if (!symbols->values[loc->row])
+		symbols->values[loc->row] = make_frames(p, module, loc, way->is_caller);
+	at = symbols->values[loc->row];
+	if (!at)
+		return false;
+	for (uint32_t i = p->frames[at]; ok && i > 0; i--)
+		ok = push_frame(p, p->frames[at + i]);
+	return ok;
+}
+
+/* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
+static bool is_no_call(const char *symbol)
+{
+	return !symbol || !strncmp(symbol, "__pfx_", 6);
+}
+
+/* Functions of files, by the file. Return: false where it has none. */
+static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
+{
+	flame_module module = plugin_module(p, s->pid, place, way->inlines);
+	struct flame_symbols *symbols = p->symbols[way->inlines].s;
+	const struct flame_location *loc;
+
+	if (!module)
+		return false;
+	loc = flame_symbols_find(symbols, module, place->address, way->is_caller);
+	if (way->is_caller && is_no_call(loc->nr_frames ? loc->frames[0].name : NULL))
+		loc = flame_symbols_find(symbols, module, place->address, false);
+	if (!loc->nr_frames)
+		return false;
+	*ok = push_location(p, place->module, loc, way);
+	return true;
+}
+
+static bool push_address(struct plugin *p, const struct plugin_sample *s, uint64_t ip, const struct way *way)
+{
+	struct plugin_place place, before;
+	bool ok, found = (way->user || way->kernel) && s->resolve(s->context, ip, &place);
+
+	if (!found || place.is_kernel != way->kernel)
+		return push_perfs(p, NULL, ip, false);
+	if (push_file(p, s, &place, way, &ok))
+		return ok;
+	if (way->is_caller && s->resolve(s->context, ip - 1, &before) && !is_no_call(before.symbol))
+		return push_perfs(p, &before, ip, true);
+	if (way->is_caller && !s->resolve(s->context, ip, &place))
+		return push_perfs(p, NULL, ip, false);
+	return push_perfs(p, &place, ip, false);
+}
+
+/*
+ * The frame pushed last is where the kernel is entered by an exception: what follows was interrupted, and did
+ * not call it.
+ */
+static bool is_entry(const struct plugin *p)
+{
+	static const char *const entries[] = { "asm_", "el1h_64_", "ret_from_intr", "apic_timer_interrupt" };
+	flame_frame frame = p->nr_leaf_first ? p->leaf_first[p->nr_leaf_first - 1] : 0;
+	struct flame_span name = flame_string_get(p->profile, flame_frame_get(p->profile, frame)->name);
+
+	for (size_t i = 0; i < sizeof(entries) / sizeof(*entries); i++) {
+		size_t len = strlen(entries[i]);
+
+		if (name.len >= len && !memcmp(name.s, entries[i], len))
+			return true;
+	}
+	return false;
+}
+
+static bool push_cut(struct plugin *p)
+{
+	struct flame_frame_info info = { .kind = FLAME_MARKER };
+
+	info.name = flame_intern(p->profile, "[truncated]", 11);
+	return push_frame(p, flame_frame_row(p->profile, &info));
+}
+
+static bool push_chain(struct plugin *p, const struct plugin_sample *s, size_t nr)
+{
+	const struct flame_read_options *o = &p->tool.read;
+	struct way way = { .user = true, .inlines = o->inlines && !o->no_inline };
+	bool unwound = false, ok = true;
+
+	for (size_t i = 0; ok && i < nr; i++) {
+		uint64_t ip = p->key[KEY_HEAD + i];
+
+		if (ip == MARKER_CUT) {
+			ok = push_cut(p);
+		} else if (ip >= MARKER_MIN) {
+			unwound = ip == MARKER_UNWOUND;
+			way = (struct way){ .user = unwound || ip == MARKER_USER, .kernel = ip == MARKER_KERNEL,
+					    .inlines = (o->inlines || unwound) && !o->no_inline };
+		} else {
+			ok = push_address(p, s, ip, &way);
+			way.is_caller = !unwound && !(way.kernel && is_entry(p));
+		}
+	}
+	return ok;
+}
+
+/* Append the user's part of what the processor's last branch records hold. Return: its length. */
+static size_t add_branches(const struct plugin_sample *s, uint64_t *to)
+{
+	size_t nr = 0;
+
+	to[nr++] = s->branches[0].to;
+	for (uint64_t i = 0; i < s->nr_branches; i++)
+		to[nr++] = s->branches[i].from;
+	return nr;
+}
+
+static size_t add_unwound(struct plugin *p, const struct plugin_sample *s, uint64_t *to)
+{
+	bool cut;
+	size_t nr = plugin_unwind(p, s, to + 1, &cut);
+
+	to[0] = MARKER_UNWOUND;
+	if (!nr)
+		return 0;
+	if (cut)
+		to[++nr] = MARKER_CUT;
+	return nr + 1;
+}
+
+/* Return: how many addresses and markers the sample's callchain has, in the key; SIZE_MAX without memory. */
+static size_t read_chain(struct plugin *p, const struct plugin_sample *s)
+{
+	bool lbr = s->nr_branches && s->attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK, has_user = false;
+	bool copied = s->attr->sample_type & PERF_SAMPLE_STACK_USER;
+	uint64_t most = s->nr_chain < CHAIN_MAX ? s->nr_chain : CHAIN_MAX;
+	uint64_t branches = s->nr_branches < CHAIN_MAX ? s->nr_branches : 0;
+	uint64_t *key;
+	size_t nr = 0;
+
+	if (!array_reserve((void **)&p->key, &p->room_key, KEY_HEAD + most + branches + 4 + FLAME_UNWIND_FRAMES_MAX, sizeof(*p->key)))
+		return SIZE_MAX;
+	key = p->key + KEY_HEAD;
+	if (!(s->attr->sample_type & PERF_SAMPLE_CALLCHAIN)) {
+		key[nr++] = s->mode == PERF_RECORD_MISC_KERNEL ? MARKER_KERNEL : s->mode == PERF_RECORD_MISC_USER ? MARKER_USER : MARKER_MIN;
+		key[nr++] = s->ip;
+		return nr;
+	}
+	for (uint64_t i = 0; i < most; i++) {
+		key[nr++] = s->chain[i];
+		has_user |= s->chain[i] == MARKER_USER;
+		if (lbr && branches && has_user)
+			return nr + add_branches(s, key + nr);
+	}
+	if (copied && !has_user)
+		nr += add_unwound(p, s, key + nr);
+	return nr;
+}
+
+/*
+ * Perf tells nothing of new mappings, which give addresses that are known another meaning. Where the first address
+ * of the user lies is asked each time, so that what is remembered of an old program is not used for a new one.
+ */
+static void set_place(struct plugin *p, const struct plugin_sample *s, size_t nr)
+{
+	const uint64_t *key = p->key + KEY_HEAD;
+	struct plugin_place place;
+	size_t i = 0;
+
+	p->key[2] = p->key[3] = 0;
+	while (i < nr && key[i] != MARKER_USER && key[i] != MARKER_UNWOUND)
+		i++;
+	if (i + 1 >= nr || !s->resolve(s->context, key[i + 1], &place) || !place.module)
+		return;
+	p->key[2] = place.address;
+	p->key[3] = hash_bytes(place.module, strlen(place.module));
+}
+
+static int stack_of(struct plugin *p, const struct plugin_sample *s, flame_stack root, flame_stack *stack)
+{
+	size_t nr = read_chain(p, s), len = (nr + KEY_HEAD) * sizeof(*p->key);
+	bool cut;
+	uint64_t hash;
+
+	if (nr == SIZE_MAX)
+		return FLAME_ENOMEM;
+	p->key[0] = root;
+	p->key[1] = (uint32_t)s->pid;
+	set_place(p, s, nr);
+	hash = hash_bytes((const char *)p->key, len);
+	if (flame_cache_get(&p->chains, (const char *)p->key, len, hash, stack))
+		return 0;
+	p->nr_leaf_first = 0;
+	if (!push_chain(p, s, nr))
+		return FLAME_ENOMEM;
+	cut = flame_skip_after(&p->rd, p->leaf_first, &p->nr_leaf_first);
+	nr = p->nr_leaf_first;
+	if (!array_reserve((void **)&p->path, &p->room_path, nr, sizeof(*p->path)) ||
+	    !array_reserve((void **)&p->path_stacks, &p->room_path_stacks, nr, sizeof(*p->path_stacks)))
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		p->path[i] = p->leaf_first[nr - 1 - i];
+	*stack = flame_stack_push_all(p->profile, cut ? 0 : root, p->path, nr, p->path_stacks);
+	p->chains.max_bytes = CHAIN_CACHE_BYTES;
+	if (!flame_profile_error(p->profile))
+		flame_cache_put(&p->chains, (const char *)p->key, len, hash, *stack);
+	return 0;
+}
+
+static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
+{
+	struct flame_task_info task = { .pid = s->pid, .tid = s->tid };
+
+	task.comm = flame_intern(p->profile, s->comm ? s->comm : "", s->comm ? strlen(s->comm) : 0);
+	if (p->last_root && s->pid == p->last_pid && s->tid == p->last_tid && task.comm == p->last_comm)
+		return p->last_root;
+	p->last_pid = s->pid;
+	p->last_tid = s->tid;
+	p->last_comm = task.comm;
+	p->last_root = flame_task_root(p->profile, &task);
+	p->last_task = p->tool.read.keep_task ? flame_task_row(p->profile, &task) : 0;
+	return p->last_root;
+}
+
+static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
+{
+	bool has_period = s->attr->sample_type & PERF_SAMPLE_PERIOD || (!s->attr->freq && s->attr->sample_period);
+	const char *name = s->event ? s->event : "event";
+
+	if (p->last_event && p->last_has_period == has_period && !strcmp(p->last_event, name))
+		return p->last_type;
+	free(p->last_event);
+	p->last_event = strdup(name);
+	p->last_has_period = has_period;
+	p->last_type = flame_event_type(p->profile, span(name), has_period);
+	return p->last_type;
+}
+
+static bool is_outside(struct plugin *p, const struct plugin_sample *s)
+{
+	if (!(s->attr->sample_type & PERF_SAMPLE_TIME))
+		return false;
+	if (!p->has_start)
+		p->start = s->time;
+	p->has_start = true;
+	return flame_is_outside_time(&p->tool.read, (int64_t)(s->time - p->start));
+}
+
+int plugin_sample(struct plugin *p, const struct plugin_sample *s)
+{
+	struct flame_sample sample = { .value = (int64_t)s->period };
+
+	if (p->failed || is_outside(p, s))
+		return p->failed;
+	p->nr_samples++;
+	if (s->period > INT64_MAX)
+		return p->failed = FLAME_EOVERFLOW;
+	if (!s->period)
+		sample.value = 1;
+	sample.type = type_of(p, s);
+	p->failed = stack_of(p, s, root_of(p, s), &sample.stack);
+	sample.task = p->last_task;
+	if (!p->failed)
+		p->failed = flame_sample_add(p->profile, &sample);
+	if (!p->failed)
+		p->failed = flame_profile_error(p->profile);
+	return p->failed;
+}
+
+void plugin_samples_report(struct plugin *p)
+{
+	if (p->nr_not_found)
+		flame_diag_add(&p->diag, FLAME_WARNING,
+			       "this perf does not keep copies of stacks where they can be found: %llu samples have no user's part; fgconv perf.data reads it",
+			       (unsigned long long)p->nr_not_found);
+	if (p->nr_not_unwound)
+		flame_diag_add(&p->diag, FLAME_WARNING, flame_unwind_available() ? "%llu of %llu user stacks could not be unwound" :
+			       "this build has no libdw: %llu of %llu user stacks are not unwound",
+			       (unsigned long long)p->nr_not_unwound, (unsigned long long)p->nr_copies);
+	if (p->nr_cut)
+		flame_diag_add(&p->diag, FLAME_WARNING,
+			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; record more with --call-graph dwarf,65528",
+			       (unsigned long long)p->nr_cut, (unsigned long long)p->nr_copies);
+	for (size_t i = 0; i < 2; i++) {
+		if (p->symbols[i].s)
+			flame_symbols_report(p->symbols[i].s, &p->diag);
+	}
+}
+
+void plugin_samples_release(struct plugin *p)
+{
+	flame_native_namer_release(&p->namer);
+	flame_cache_release(&p->chains);
+	for (size_t i = 0; i < 2; i++) {
+		flame_symbols_free(p->symbols[i].s);
+		free(p->symbols[i].values);
+	}
+	free(p->frames);
+	free(p->key);
+	free(p->name);
+	free(p->leaf_first);
+	free(p->path);
+	free(p->path_stacks);
+	free(p->last_event);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* write.c - what the programs and plugins share of writing a profile: as a picture, or in a format. */
+#define _GNU_SOURCE
+#include "options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
+static char *count_name(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(p, type);
+	struct flame_span name = flame_string_get(p, info->unit);
+	bool is_count = name.len == 5 && !memcmp(name.s, "count", 5);
+	const char *colon;
+
+	if (tool->read.count || (is_count && (info->kind == FLAME_VALUE_ON_CPU || info->kind == FLAME_VALUE_WALL)))
+		return NULL;
+	if (!name.len || is_count)
+		name = flame_string_get(p, info->name);
+	colon = memchr(name.s, ':', name.len);
+	/* "cycles:u" counts cycles; a tracepoint "sched:sched_switch" keeps its whole name. */
+	if (colon && name.len - (size_t)(colon - name.s) <= 5)
+		name.len = (size_t)(colon - name.s);
+	return name.len ? strndup(name.s, name.len) : NULL;
+}
+
+/* Percentages of less than there is would go beyond 100. */
+static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
+		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
+	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
+		sum /= 10;
+	if (tool->svg.total && (double)tool->svg.total < sum && !tool->quiet)
+		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
+			     (long long)tool->svg.total, sum);
+}
+
+int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	struct flame_svg_options svg = tool->svg;
+	struct tool_output out;
+	char *countname = NULL;
+	int status;
+
+	svg.type = type;
+	if (!flame_is_differential(p, &svg.before, &svg.type))
+		svg.before = 0;
+	if (!svg.countname && !svg.before)
+		svg.countname = countname = count_name(tool, p, type);
+	check_total(tool, p, svg.type);
+	status = tool_open_output(tool, &out);
+	if (!status) {
+		int err = flame_svg_write(p, &svg, out.file);
+
+		if (err == FLAME_EARG)
+			tool_message(tool, "error", "negative values can only be drawn as a difference of two profiles: fgdiff BEFORE AFTER");
+		status = tool_close_output(tool, &out, err);
+	}
+	free(countname);
+	return status;
+}
+
+int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	const struct flame_converter *writer = tool->writer ? tool->writer : flame_converter_find("folded");
+	struct flame_write_options write = { .type = type };
+	struct tool_output out;
+	int err;
+
+	if (tool_open_output(tool, &out))
+		return 1;
+	if (!flame_is_differential(p, &write.before, &write.type))
+		write.before = 0;
+	write.kinds = flame_profile_options(p)->kinds;
+	write.header = tool->header;
+	write.all_types = !tool->read.event;
+	write.name = tool->inputs[0];
+	err = writer->write(p, &write, out.file);
+	if (err == FLAME_EARG)
+		tool_message(tool, "error", "%s cannot hold this profile, such as values below zero or two columns; folded text can",
+			     writer->name);
+	return tool_close_output(tool, &out, err);
+}
