@@ -62,7 +62,9 @@ endif
 # The plugin of perf script is built where perf's header is, and installed where perf looks for it.
 ifneq ($(wildcard /usr/include/perf/perf_dlfilter.h),)
 PERF_PLUGIN := $(O)/perf/flame.so
-PERF_DLFILTER_DIR ?= $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)/dlfilters
+PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)
+PERF_DLFILTER_DIR ?= $(PERF_CORE_DIR)/dlfilters
+PERF_SCRIPT_DIR ?= $(PERF_CORE_DIR)/scripts/flame/bin
 endif
 
 # SAN=1: address and undefined behaviour sanitizers. COVER=1: coverage.
@@ -85,12 +87,12 @@ PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build tests/record/*.sh)
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
-all: $(PROGRAMS:%=$(O)/%) $(BT2_PLUGIN) ## build the programs (the default); O=DIR elsewhere, SAN=1 with sanitizers
+all: $(PROGRAMS:%=$(O)/%) $(PERF_PLUGIN) $(BT2_PLUGIN) ## build the programs (the default); O=DIR elsewhere, SAN=1 with sanitizers
 
 help: ## print this
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 16
@@ -216,6 +218,12 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/libflamegraph.so
 	$(INSTALL) -m 644 $(O)/flamegraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)
+	$(INSTALL) -m 755 plugins/perf/perf-flame $(DESTDIR)$(BINDIR)
+ifneq ($(PERF_PLUGIN),)
+	$(INSTALL) -D -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
+	$(INSTALL) -d $(DESTDIR)$(PERF_SCRIPT_DIR)
+	$(INSTALL) -m 755 plugins/perf/scripts/flame-record plugins/perf/scripts/flame-report $(DESTDIR)$(PERF_SCRIPT_DIR)
+endif
 	for p in $(PROGRAMS); do \
 		$(INSTALL) -m 644 $(O)/completion/$$p.bash $(DESTDIR)$(BASHDIR)/$$p && \
 		$(INSTALL) -m 644 $(O)/completion/_$$p $(DESTDIR)$(ZSHDIR) && \
@@ -235,6 +243,12 @@ uninstall: ## remove what install put there
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
+	rm -f $(DESTDIR)$(BINDIR)/perf-flame
+ifneq ($(PERF_PLUGIN),)
+	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
+	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
+	-rmdir $(DESTDIR)$(PERF_SCRIPT_DIR) $(dir $(DESTDIR)$(PERF_SCRIPT_DIR)) 2>/dev/null
+endif
 	-rmdir $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
 
 # ---- tests ----

@@ -323,7 +323,7 @@ static bool has_option(const struct tool *tool, const struct option *o)
 /* Who wrote a plugin's options sees no help at hand: list them. */
 static void list_options(const struct tool *tool)
 {
-	fprintf(stderr, "%s: the options are:", tool->name);
+	fprintf(stderr, "%s: the options are: to=svg to=FORMAT o=FILE", tool->name);
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		if (has_option(tool, &options[i]))
 			fprintf(stderr, " %s%s%s", options[i].name, options[i].argument ? "=" : "",

@@ -94,6 +94,7 @@ struct plugin {
 	uint64_t start;
 	int failed;		/* first failure: what follows is not read */
 	uint64_t nr_samples, nr_copies, nr_not_found, nr_not_unwound, nr_cut;
+	uint64_t nr_unnamed;	/* addresses in files for which neither perf nor we have a name */
 };
 
 /* ---- plugin.c ---- */

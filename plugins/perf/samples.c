@@ -65,17 +65,6 @@ static bool set_symbol(struct plugin *p, struct flame_native *code, struct flame
 	return true;
 }
 
-/* The frame of what perf says; @place NULL: it knows of nothing there. */
-static bool push_perfs(struct plugin *p, const struct plugin_place *place, uint64_t address, bool is_caller)
-{
-	struct flame_native code = { .module = span(place ? place->module : NULL) };
-	char text[20];
-
-	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
-	return set_symbol(p, &code, span(place ? place->symbol : NULL), place ? place->offset + is_caller : 0) &&
-	       push_made(p, flame_native_frames(&p->namer, &p->rd, &code));
-}
-
 static bool is_file(const struct plugin_place *place)
 {
 	const char *base = place->module ? strrchr(place->module, '/') : NULL;
@@ -83,6 +72,19 @@ static bool is_file(const struct plugin_place *place)
 
 	return !place->is_kernel && base && place->module[0] == '/' && place->module[1] != '/' &&
 	       !(!strncmp(base, "/perf-", 6) && len > 4 && !strcmp(base + len - 4, ".map"));
+}
+
+/* The frame of what perf says; @place NULL: it knows of nothing there. */
+static bool push_perfs(struct plugin *p, const struct plugin_place *place, uint64_t address, bool is_caller)
+{
+	struct flame_native code = { .module = span(place ? place->module : NULL) };
+	char text[20];
+
+	p->nr_unnamed += place && !place->symbol && is_file(place);
+
+	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
+	return set_symbol(p, &code, span(place ? place->symbol : NULL), place ? place->offset + is_caller : 0) &&
+	       push_made(p, flame_native_frames(&p->namer, &p->rd, &code));
 }
 
 flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_place *place, bool inlines)
@@ -440,7 +442,8 @@ void plugin_samples_report(struct plugin *p)
 			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; record more with --call-graph dwarf,65528",
 			       (unsigned long long)p->nr_cut, (unsigned long long)p->nr_copies);
 	for (size_t i = 0; i < 2; i++) {
-		if (p->symbols[i].s)
+		/* What perf itself has names for is not missing. */
+		if (p->symbols[i].s && p->nr_unnamed)
 			flame_symbols_report(p->symbols[i].s, &p->diag);
 	}
 }

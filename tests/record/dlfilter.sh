@@ -1,0 +1,174 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# dlfilter.sh BIN_DIR - the roads from a recording of perf to folded text give the same: flame.so in perf script, perf.data
+# read directly, perf script's text. Recorded with frame pointers, copies of stacks, no callchains and
+# tracepoints, to a file, packed and through a pipe.
+#
+# One difference stays, and only of the text: perf looks up a return address as it is, we the call before it. At a
+# function's end that is another function: _dl_start_user in the text is what ld.so calls _start.
+
+bin=${1:?usage: tests/record/dlfilter.sh BIN_DIR}
+bin=$(cd "$bin" && pwd) || exit 2
+root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
+tmp=$(mktemp -d) || exit 2
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 1' INT TERM HUP
+LC_ALL=C
+export LC_ALL
+passed=0
+failed=0
+plugin=$bin/perf/flame.so
+
+skip() {
+	echo "SKIP dlfilter: $*"
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+	exit
+}
+
+ok() {
+	if [ "$2" -eq 0 ]; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		echo "FAIL dlfilter: $1"
+	fi
+}
+
+command -v perf >/dev/null 2>&1 || skip "there is no perf"
+[ -f "$plugin" ] || skip "flame.so is not built: there is no /usr/include/perf/perf_dlfilter.h"
+if nm -D "$plugin" 2>/dev/null | grep -q __asan; then
+	skip "a plugin with sanitizers does not load into perf"
+fi
+
+cat >"$tmp/split.c" <<'END'
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile unsigned long sink;
+
+static inline __attribute__((always_inline)) void inlined(int n)
+{
+	for (int i = 0; i < n; i++)
+		sink += i;
+}
+
+static __attribute__((noinline)) void leaf(int n)
+{
+	inlined(n);
+	sink++;
+}
+
+static __attribute__((noinline)) void deep(int depth)
+{
+	if (depth)
+		deep(depth - 1);
+	else
+		leaf(100000);
+	sink++;
+}
+
+int main(void)
+{
+	char bytes[64];
+	int fd;
+
+	for (int i = 0; i < 1000; i++) {
+		deep(i % 7);
+		fd = open("/proc/self/stat", O_RDONLY);
+		if (read(fd, bytes, sizeof(bytes)) > 0)
+			sink++;
+		close(fd);
+	}
+	return 0;
+}
+END
+${CC:-cc} -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/split" "$tmp/split.c" ||
+	skip "the program does not compile"
+cd "$tmp" || exit 2
+perf record -q -o try.data -- true >perf.log 2>&1 || skip "perf record: $(tail -n 1 perf.log)"
+
+# What the text names otherwise, see above.
+same_names() {
+	sed 's/;_dl_start_user;/;_start;/' "$1" | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n }
+		END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort
+}
+
+# perf reads a file's layout by its name, and that of a pipe from one.
+script() {
+	if [ "$(od -An -tu8 -j8 -N8 "$data" | tr -d ' ')" = 16 ]; then
+		perf script -i - "$@" <"$data"
+	else
+		perf script -i "$data" "$@"
+	fi
+}
+
+# roads NAME DATA OPTIONS... - options are those of fgconv, without dashes.
+roads() {
+	name=$1
+	data=$2
+	shift 2
+	dlargs=
+	options=
+	for option; do
+		dlargs="$dlargs --dlarg $option"
+		options="$options --$option"
+	done
+	# shellcheck disable=SC2086
+	script --dlfilter "$plugin" $dlargs >plugin.folded 2>plugin.err
+	ok "$name: flame.so runs: $(tail -n 1 plugin.err)" $?
+	# shellcheck disable=SC2086
+	"$bin/fgconv" -q $options "$data" >direct.folded
+	ok "$name: fgconv reads perf.data" $?
+	diff direct.folded plugin.folded >diff
+	ok "$name: perf.data (<) and flame.so (>): $(head -n 5 diff)" $?
+	# shellcheck disable=SC2086
+	script -F +period 2>/dev/null | "$bin/fgconv" -q --demangle $options >text.folded
+	same_names text.folded >text
+	same_names plugin.folded >plugin
+	diff text plugin >diff
+	ok "$name: text (<) and flame.so (>): $(head -n 5 diff)" $?
+	[ -s plugin.folded ]
+	ok "$name: there are stacks" $?
+}
+
+# record NAME OPTIONS...
+record() {
+	name=$1
+	shift
+	if ! perf record -q -F 1999 -o "$name.data" "$@" -- ./split >perf.log 2>&1; then
+		echo "SKIP dlfilter $name: perf record: $(tail -n 1 perf.log)"
+		return 1
+	fi
+}
+
+record fp --call-graph fp && roads "frame pointers" fp.data
+[ ! -s fp.data ] || roads "frame pointers, --tid --all" fp.data tid all
+[ ! -s fp.data ] || roads "frame pointers, --count" fp.data count
+record dwarf --call-graph dwarf && roads "copies of stacks" dwarf.data
+[ ! -s dwarf.data ] || roads "copies of stacks, --all" dwarf.data all
+record packed -z --call-graph dwarf && roads "copies of stacks, packed" packed.data
+record none && roads "no callchain" none.data
+if perf record -q -F 1999 --call-graph dwarf -o - -- ./split >pipe.data 2>perf.log; then
+	roads "copies of stacks, through a pipe" pipe.data
+fi
+[ -s fp.data ] || skip "perf cannot record callchains here"
+perf script -i fp.data --dlfilter "$plugin" --dlarg to=svg --dlarg o=flame.svg --dlarg title=Roads 2>err
+grep -q '<title>Roads\|>Roads<' flame.svg
+ok "to=svg draws a picture" $?
+perf script -i fp.data --dlfilter "$plugin" --dlarg nonsense >out 2>err
+ok "what is no option is refused" "$(($? == 0))"
+grep -q 'no option --nonsense' err && grep -q 'the options are: .*event=NAME' err
+ok "and the options are listed: $(cat err)" $?
+PATH=$bin:$PATH
+"$root/plugins/perf/perf-flame" fp.data -o road.svg
+ok "perf flame" $?
+grep -q '<svg' road.svg
+ok "perf flame draws a picture" $?
+nm -D --defined-only "$plugin" | awk '{ print $3 }' | sort | tr '\n' ' ' >exports
+[ "$(cat exports)" = "filter_description filter_event perf_dlfilter_fns start stop " ]
+ok "flame.so exports what perf looks for: $(cat exports)" $?
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
