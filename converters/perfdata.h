@@ -393,7 +393,8 @@ void perfdata_stream_skip(struct perfdata_stream *s, uint64_t len);
 /* ---- perfdata_sample.c ---- */
 
 /* Return: NULL, or why the sample cannot be used. */
-const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_sample *s);
+const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r,
+				  struct perfdata_sample *s);
 /* Return: the time of @r, 0 where it has none. */
 uint64_t perfdata_time(const struct perfdata *pd, const struct perfdata_record *r);
 /* The thread that a record that is no sample says it belongs to; -1: unknown. */

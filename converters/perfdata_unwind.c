@@ -124,6 +124,7 @@ void perfdata_unwind_notes(struct perfdata *pd)
 			       machine(pd) ? "" : ": not for machines like ", machine(pd) ? "" : pd->arch);
 	if (pd->nr_unwound_cut)
 		flame_diag_add(diag, FLAME_WARNING,
-			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; record more with --call-graph dwarf,65528",
+			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; "
+			       "record more with --call-graph dwarf,65528",
 			       (unsigned long long)pd->nr_unwound_cut, (unsigned long long)pd->nr_unwound);
 }
