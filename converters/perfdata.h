@@ -24,7 +24,7 @@
 #include "../core/table.h"
 #include "../core/tracepoint.h"
 #include "../core/unwind.h"
-#include "../core/zstd.h"
+#include "../core/unzstd.h"
 
 /* Limits, reported with their names where they are met. */
 #define PERFDATA_EVENTS_MAX 16384

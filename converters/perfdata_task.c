@@ -459,7 +459,7 @@ static int map_kernel(struct perfdata *pd, struct mapping *m)
 		module.name = slash;
 		dot = strstr(slash, ".ko");
 		if (dot)
-			strcpy(dot, "]");
+			memcpy(dot, "]", 2);
 	}
 	module.build_id_len = m->build_id_len;
 	memcpy(module.build_id, m->build_id, m->build_id_len);

@@ -3,6 +3,7 @@
  * perfdata_unwind.c - callchains of perf record --call-graph dwarf: one unwinder a process, kept.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 
@@ -19,8 +20,8 @@ static uint32_t machine(struct perfdata *pd)
 	struct utsname name;
 
 	/* A recording that was not finished does not tell. */
-	if (!pd->arch[0] && !uname(&name) && strlen(name.machine) < sizeof(pd->arch))
-		strcpy(pd->arch, name.machine);
+	if (!pd->arch[0] && !uname(&name))
+		snprintf(pd->arch, sizeof(pd->arch), "%s", name.machine);
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		if (!strcmp(pd->arch, machines[i].arch))
 			return machines[i].machine;
