@@ -234,7 +234,8 @@ static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame
 static void feature_damaged(struct perfdata *pd, unsigned int feature)
 {
 	pd->rd->diag->damaged = true;
-	flame_diag_add(pd->rd->diag, FLAME_WARNING, "perf.data: section %u of the header is damaged, and is not used", feature);
+	flame_diag_add(pd->rd->diag, FLAME_WARNING, "perf.data: section %u of the header is damaged, and is not used",
+		       feature);
 }
 
 /* An event's description as a record. */
@@ -259,7 +260,8 @@ static void read_tracing(struct perfdata *pd, struct perfdata_stream *s, const s
 			feature_damaged(pd, PERFDATA_TRACING_DATA);
 		return;
 	}
-	flame_diag_add(pd->rd->diag, FLAME_WARNING, "the descriptions of tracepoints are longer than 16 MiB (FLAME_VIEW_MAX), and are not used");
+	flame_diag_add(pd->rd->diag, FLAME_WARNING,
+		       "the descriptions of tracepoints are longer than 16 MiB (FLAME_VIEW_MAX), and are not used");
 	perfdata_stream_skip(s, size);
 }
 
@@ -465,7 +467,8 @@ static int read_attrs(struct perfdata *pd, const struct file *f)
 	return err;
 }
 
-static void read_feature_section(struct perfdata *pd, const struct file *f, unsigned int feature, const struct section *s)
+static void read_feature_section(struct perfdata *pd, const struct file *f, unsigned int feature,
+				 const struct section *s)
 {
 	static const unsigned int wanted[] = { PERFDATA_TRACING_DATA, PERFDATA_BUILD_ID, PERFDATA_ARCH, PERFDATA_EVENT_DESC,
 					       PERFDATA_HOSTNAME, PERFDATA_OSRELEASE };
@@ -491,7 +494,8 @@ static void read_features(struct perfdata *pd, const struct file *f)
 	size_t at = 0;
 
 	if (!text) {
-		flame_diag_add(pd->rd->diag, FLAME_WARNING, "perf.data: the header's sections are cut off: events and files are known by their numbers only");
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "perf.data: the header's sections are cut off: events and files are known by their numbers only");
 		pd->rd->diag->damaged = true;
 		return;
 	}
@@ -568,7 +572,8 @@ static int check_data(struct perfdata *pd, struct file *f)
 	if (!is_inside(f, &f->data)) {
 		pd->cut = true;
 		pd->rd->diag->damaged = true;
-		flame_diag_add(pd->rd->diag, FLAME_WARNING, "perf.data: the end of the file is missing: %llu of %llu bytes of records are there",
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "perf.data: the end of the file is missing: %llu of %llu bytes of records are there",
 			       (unsigned long long)(f->size - f->data.offset), (unsigned long long)f->data.size);
 		f->data.size = f->size - f->data.offset;
 	}
@@ -644,7 +649,8 @@ static int spool(struct perfdata *pd)
 		return flame_fail(pd->rd, FLAME_EARG, "the name in TMPDIR is too long");
 	pd->spool = mkstemp(path);
 	if (pd->spool < 0)
-		return flame_fail(pd->rd, FLAME_EIO, "a recording through a pipe needs room for a copy: %s: %s", path, strerror(errno));
+		return flame_fail(pd->rd, FLAME_EIO, "a recording through a pipe needs room for a copy: %s: %s", path,
+				  strerror(errno));
 	unlink(path);
 	for (;;) {
 		struct flame_span view = flame_peek(in, 1);
@@ -727,7 +733,8 @@ static void tell(struct perfdata *pd)
 	for (size_t i = 0; i < pd->nr_streams; i++)
 		nr_forced += pd->streams[i].nr_forced;
 	if (pd->nr_late)
-		flame_diag_add(rd->diag, FLAME_WARNING, "%llu records came out of the order of time%s: what was mapped when may be wrong for some samples",
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "%llu records came out of the order of time%s: what was mapped when may be wrong for some samples",
 			       (unsigned long long)pd->nr_late,
 			       nr_forced ? ", as more had to wait than there is room for (PERFDATA_WINDOW_MAX)" : "");
 	if (pd->nr_throttled)
@@ -744,10 +751,12 @@ static void tell(struct perfdata *pd)
 	if (pd->nr_aux)
 		flame_note(rd, "%llu AUX traces (such as Intel PT) were left out", (unsigned long long)pd->nr_aux);
 	if (pd->tasks.too_many_maps)
-		flame_diag_add(rd->diag, FLAME_WARNING, "a process has mapped more than %d files at once (PERFDATA_MAPS_MAX); the others have no names",
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "a process has mapped more than %d files at once (PERFDATA_MAPS_MAX); the others have no names",
 			       PERFDATA_MAPS_MAX);
 	if (pd->tasks.too_many_modules)
-		flame_diag_add(rd->diag, FLAME_WARNING, "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
+		flame_diag_add(rd->diag, FLAME_WARNING,
+			       "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
 			       PERFDATA_MODULES_MAX);
 	tell_more(pd);
 }

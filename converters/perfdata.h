@@ -24,7 +24,7 @@
 #include "../core/table.h"
 #include "../core/tracepoint.h"
 #include "../core/unwind.h"
-#include "../core/zstd.h"
+#include "../core/unzstd.h"
 
 /* Limits, reported with their names where they are met. */
 #define PERFDATA_EVENTS_MAX 16384
@@ -393,7 +393,8 @@ void perfdata_stream_skip(struct perfdata_stream *s, uint64_t len);
 /* ---- perfdata_sample.c ---- */
 
 /* Return: NULL, or why the sample cannot be used. */
-const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_sample *s);
+const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r,
+				  struct perfdata_sample *s);
 /* Return: the time of @r, 0 where it has none. */
 uint64_t perfdata_time(const struct perfdata *pd, const struct perfdata_record *r);
 /* The thread that a record that is no sample says it belongs to; -1: unknown. */

@@ -139,7 +139,8 @@ static void read_rest(struct cursor *c, struct perfdata_sample *s)
 		read_stack(c, s);
 }
 
-const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r, struct perfdata_sample *s)
+const char *perfdata_sample_parse(const struct perfdata *pd, const struct perfdata_record *r,
+				  struct perfdata_sample *s)
 {
 	const struct perfdata_attrs *e = &pd->events;
 	struct cursor c = { .pd = pd, .p = r->data + 8, .end = r->data + r->size };

@@ -286,7 +286,7 @@ uint64_t *perfdata_chain_key(struct perfdata *pd, size_t nr)
 	return array_reserve((void **)&pd->key, &pd->room_key, nr + PERFDATA_KEY_HEAD, sizeof(*pd->key)) ? pd->key : NULL;
 }
 
-/* Append the user's part of what the processor's last branch records hold: from callee to caller. Return: its length. */
+/* Append the user's part of what the branch records hold, from callee to caller. Return: its length. */
 static size_t add_branches(struct perfdata *pd, const struct perfdata_sample *s, uint64_t *to)
 {
 	size_t nr = 0;
@@ -318,7 +318,8 @@ static size_t read_chain(struct perfdata *pd, const struct perfdata_sample *s, i
 {
 	enum { CALL_STACK = 1 << 11 };
 	bool lbr = s->attr->branch_type & CALL_STACK && s->nr_branches, has_user = false;
-	uint64_t *key = perfdata_chain_key(pd, s->nr_chain + s->nr_branches + 2 + (s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0));
+	size_t unwound = s->has_stack ? FLAME_UNWIND_FRAMES_MAX + 2 : 0;
+	uint64_t *key = perfdata_chain_key(pd, s->nr_chain + s->nr_branches + 2 + unwound);
 	size_t nr = 0;
 
 	if (!key)

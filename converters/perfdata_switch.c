@@ -77,11 +77,14 @@ void perfdata_switch_notes(struct perfdata *pd)
 	uint64_t open = 0;
 
 	if (!pd->nr_switches)
-		flame_diag_add(pd->rd->diag, FLAME_WARNING, "--offcpu: there are no samples of sched:sched_switch; record with perf record -a -g -e sched:sched_switch");
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "--offcpu: there are no samples of sched:sched_switch; record with perf record -a -g -e sched:sched_switch");
 	else if (!flame_tracepoints_available())
-		flame_diag_add(pd->rd->diag, FLAME_WARNING, "--offcpu: this build has no libtraceevent, which reads the fields of sched_switch");
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "--offcpu: this build has no libtraceevent, which reads the fields of sched_switch");
 	else if (!pd->tracepoints)
-		flame_diag_add(pd->rd->diag, FLAME_WARNING, "--offcpu: the recording does not describe its tracepoints: was it finished?");
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "--offcpu: the recording does not describe its tracepoints: was it finished?");
 
 	for (size_t i = 1; i < pd->tasks.nr_threads; i++)
 		open += pd->tasks.threads[i].is_out;

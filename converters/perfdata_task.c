@@ -335,7 +335,8 @@ static bool is_anonymous(const char *name, uint32_t flags)
 {
 	enum { HUGETLB = 0x40000 };
 
-	return flags & HUGETLB || !strcmp(name, "//anon") || starts_with(name, "/dev/zero") || starts_with(name, "/anon_hugepage");
+	return flags & HUGETLB || !strcmp(name, "//anon") ||
+	       starts_with(name, "/dev/zero") || starts_with(name, "/anon_hugepage");
 }
 
 static bool is_data(const char *name)

@@ -3,6 +3,7 @@
  * perfdata_unwind.c - callchains of perf record --call-graph dwarf: one unwinder a process, kept.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 
@@ -19,8 +20,8 @@ static uint32_t machine(struct perfdata *pd)
 	struct utsname name;
 
 	/* A recording that was not finished does not tell. */
-	if (!pd->arch[0] && !uname(&name) && strlen(name.machine) < sizeof(pd->arch))
-		memcpy(pd->arch, name.machine, strlen(name.machine) + 1);
+	if (!pd->arch[0] && !uname(&name))
+		snprintf(pd->arch, sizeof(pd->arch), "%s", name.machine);
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		if (!strcmp(pd->arch, machines[i].arch))
 			return machines[i].machine;
@@ -124,6 +125,7 @@ void perfdata_unwind_notes(struct perfdata *pd)
 			       machine(pd) ? "" : ": not for machines like ", machine(pd) ? "" : pd->arch);
 	if (pd->nr_unwound_cut)
 		flame_diag_add(diag, FLAME_WARNING,
-			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; record more with --call-graph dwarf,65528",
+			       "%llu of %llu copies of stacks were too short: their callers are missing, [truncated]; "
+			       "record more with --call-graph dwarf,65528",
 			       (unsigned long long)pd->nr_unwound_cut, (unsigned long long)pd->nr_unwound);
 }

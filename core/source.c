@@ -14,7 +14,7 @@
 #include <zlib.h>
 
 #include "flame.h"
-#include "zstd.h"
+#include "unzstd.h"
 
 #define CHUNK ((size_t)128 << 10)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef FLAME_ZSTD_H
-#define FLAME_ZSTD_H
+#ifndef FLAME_UNZSTD_H
+#define FLAME_UNZSTD_H
 /* zstd data (RFC 8878), any number of frames, a piece at a time. The only user of libzstd. */
 #include <stdbool.h>
 #include <stddef.h>

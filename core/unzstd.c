@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * zstd.c - libzstd's stream decoder, or nothing where the build lacks it.
+ * unzstd.c - libzstd's stream decoder, or nothing where the build lacks it.
  */
-#include "zstd.h"
+#include "unzstd.h"
 
 #include <stdlib.h>
 #ifdef HAVE_ZSTD
