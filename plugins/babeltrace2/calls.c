@@ -29,6 +29,20 @@ static void count_entry(struct sink *s, const struct event *ev, flame_stack stac
 		series_add(s, series_get(s, "calls-not-nested", &like), stack, 1, 1);
 }
 
+/* Loops call the same again: what was on @caller last is still behind the open frames. */
+static flame_stack stack_again(struct thread *t, flame_stack caller, uint64_t address)
+{
+	struct open_frames *open = &t->calls;
+	struct open_frame *last = open->frames + open->nr;
+
+	if (t->calls_image != t->process->image->id) {
+		t->calls_image = t->process->image->id;
+		if (open->room > open->nr)
+			memset(last, 0, (open->room - open->nr) * sizeof(*last));
+	}
+	return open->nr < open->room && last->caller == caller && last->key == address ? last->stack : 0;
+}
+
 static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t, uint64_t address)
 {
 	const char *name = ev->class->debug_info.scope ? field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
@@ -54,12 +68,14 @@ void calls_entry(struct sink *s, const struct event *ev)
 	open = &t->calls;
 	charge(s, t, ev->time);
 	caller = open->nr ? open->frames[open->nr - 1].stack : t->lost_root ? t->lost_root : thread_root(s, t, ev);
-	stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t, address));
+	stack = stack_again(t, caller, address);
+	if (!stack)
+		stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t, address));
 	if (t->tid < 0 || !ev->class->has_clock) {
 		count_entry(s, ev, stack);
 		return;
 	}
-	if (!open_push(s, open, address, stack))
+	if (!open_push(s, open, address, stack, caller))
 		s->counts.calls_deep++;
 	else if (in_window(s, ev->time))
 		series_add(s, s->calls, stack, 0, 1);

@@ -169,17 +169,18 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 
 struct event_class *class_get(struct sink *s, const bt_event_class *class)
 {
+	struct event_class **recent = &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
 	const struct pointers *p = &s->by_class;
 
-	if (s->last_class && s->last_class->class == class)
-		return s->last_class;
+	if (*recent && (*recent)->class == class)
+		return *recent;
 	for (uint32_t i = (uint32_t)hash_pointer(class) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
 		struct event_class *c = p->slots[i];
 
 		if (c->class == class)
-			return s->last_class = c;
+			return *recent = c;
 	}
-	return s->last_class = class_new(s, class);
+	return *recent = class_new(s, class);
 }
 
 /* ---- traces ---- */

@@ -62,43 +62,16 @@ struct series *series_get(struct sink *s, const char *name, const struct series 
 	return s->series[s->nr_series++] = series;
 }
 
-static bool tallies_grow(struct series *series, flame_stack stack)
+bool series_reserve(struct sink *s, struct series *series, flame_stack stack)
 {
 	size_t before = series->room;
 
-	if (!array_reserve((void **)&series->tallies, &series->room, (size_t)stack + 1, sizeof(*series->tallies)))
+	if (!array_reserve((void **)&series->tallies, &series->room, (size_t)stack + 1, sizeof(*series->tallies))) {
+		sink_fail(s, FLAME_ENOMEM);
 		return false;
+	}
 	memset(series->tallies + before, 0, (series->room - before) * sizeof(*series->tallies));
 	return true;
-}
-
-void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
-{
-	struct tally *t;
-
-	if (!series || !stack)
-		return;
-	if (stack >= series->room && !tallies_grow(series, stack)) {
-		sink_fail(s, FLAME_ENOMEM);
-		return;
-	}
-	t = &series->tallies[stack];
-	if (__builtin_add_overflow(t->value, value, &t->value))
-		sink_fail(s, FLAME_EOVERFLOW);
-	t->nr += nr;
-	series->nr += nr;
-	series->used = true;
-}
-
-void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
-{
-	if (from < s->from)
-		from = s->from;
-	if (to > s->to)
-		to = s->to;
-	/* Clocks of two processors may differ by a little. */
-	if (to > from)
-		series_add(s, series, stack, to - from, 0);
 }
 
 /* ---- messages ---- */

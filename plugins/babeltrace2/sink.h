@@ -137,11 +137,11 @@ struct process {
 /* A call or span that is open. */
 struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
-	flame_stack stack;
+	flame_stack stack, caller;
 };
 
 struct open_frames {
-	struct open_frame *frames;
+	struct open_frame *frames;	/* behind those that are open those that were */
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
 	int64_t time;		/* of the last event: what came since belongs to the top */
@@ -158,6 +158,7 @@ struct thread {
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
+	uint32_t calls_image;	/* number of the image that the addresses in calls are of */
 	/* Off the processor since then, with that stack; 0: it is not. */
 	int64_t off_since;
 	flame_stack off_stack;
@@ -177,6 +178,9 @@ struct pointers {
 	void **slots;
 	uint32_t mask, nr;
 };
+
+/* Places in a small cache that takes the newest of each place. */
+#define RECENT 64
 
 struct code_slot {
 	uint64_t address;
@@ -200,14 +204,14 @@ struct sink {
 	struct event_class **classes;
 	size_t nr_classes, room_classes;
 	struct pointers by_class;
-	struct event_class *last_class;
+	struct event_class *recent_classes[RECENT];	/* by address; entries and exits alternate */
 	struct trace **traces;
 	size_t nr_traces, room_traces;
 	struct trace *last_trace;
 	struct thread **threads;
 	size_t nr_threads, room_threads;
 	struct pointers by_tid, sleepers;
-	struct thread *last_thread;
+	struct thread *recent_threads[RECENT];	/* by thread id */
 	struct process **processes;
 	size_t nr_processes, room_processes;
 	struct pointers by_pid;
@@ -231,11 +235,36 @@ void sink_fail(struct sink *s, int err);
 /* Write a message to standard error, if the log level lets it. */
 void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Make room for @stack in @series. Return: false without memory, and where there is no series or stack. */
+bool series_reserve(struct sink *s, struct series *series, flame_stack stack);
 /* Add to @stack's value in @series; nothing happens where the stack is none. */
-void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr);
+static inline void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+{
+	struct tally *t;
+
+	if (!series || !stack || (stack >= series->room && !series_reserve(s, series, stack)))
+		return;
+	t = &series->tallies[stack];
+	if (__builtin_add_overflow(t->value, value, &t->value))
+		sink_fail(s, FLAME_EOVERFLOW);
+	t->nr += nr;
+	series->nr += nr;
+	series->used = true;
+}
+
 struct series *series_get(struct sink *s, const char *name, const struct series *like);
 /* Add the time from @from to @to, as far as it lies in the window. */
-void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to);
+static inline void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
+{
+	if (from < s->from)
+		from = s->from;
+	if (to > s->to)
+		to = s->to;
+	/* Clocks of two processors may differ by a little. */
+	if (to > from)
+		series_add(s, series, stack, to - from, 0);
+}
+
 static inline bool in_window(const struct sink *s, int64_t time)
 {
 	return time >= s->from && time <= s->to;
@@ -246,6 +275,8 @@ struct field field_find(const bt_event_class *class, const char *name, unsigned 
 const bt_field *field_borrow(const bt_event *event, const struct field *f);
 /* Return: false where there is none; signed ones are sign-extended. */
 bool field_number(const bt_event *event, const struct field *f, uint64_t *value);
+/* The same for two fields, of which @a is likely to stand beside @b. Those that there are not stay as they were. */
+void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b);
 /* Return: NULL where there is none. */
 const char *field_text(const bt_event *event, const struct field *f);
 /* The text of member @name of a structure. */
@@ -266,7 +297,7 @@ struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
 /* Events of @trace were lost: nobody knows what is open. */
 void threads_cut(struct sink *s, const struct trace *trace);
 /* Return: false where the frame is too deep. */
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack);
+bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller);
 void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
 

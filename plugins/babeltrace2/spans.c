@@ -225,7 +225,7 @@ void span_begin(struct sink *s, const struct event *ev)
 		s->counts.spans_threadless++;
 		if (in_window(s, ev->time))
 			series_add(s, series_get(s, "spans-not-nested", &like), stack, 1, 1);
-	} else if (open_push(s, &t->spans, ev->class->span, stack) && in_window(s, ev->time)) {
+	} else if (open_push(s, &t->spans, ev->class->span, stack, 0) && in_window(s, ev->time)) {
 		series_add(s, s->spans, stack, 0, 1);
 	}
 }

@@ -183,7 +183,7 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
 {
 	const struct pointers *p = &s->by_tid;
-	struct thread *t = s->last_thread;
+	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t = *recent;
 
 	if (t && t->tid == tid && t->pid == pid && t->host == trace->host)
 		return t;
@@ -191,9 +191,9 @@ struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int3
 	     i = (i + 1) & p->mask) {
 		t = p->slots[i];
 		if (t->tid == tid && t->pid == pid && t->host == trace->host)
-			return s->last_thread = t;
+			return *recent = t;
 	}
-	return s->last_thread = thread_new(s, trace, pid, tid);
+	return *recent = thread_new(s, trace, pid, tid);
 }
 
 struct thread *thread_of(struct sink *s, const struct event *ev)
@@ -202,16 +202,12 @@ struct thread *thread_of(struct sink *s, const struct event *ev)
 	int32_t pid = ev->trace->pid, tid = -1;
 	struct thread *t;
 	const char *comm;
-	uint64_t id;
 
-	if (field_number(ev->event, &c->pid, &id))
-		pid = (int32_t)id;
-	if (field_number(ev->event, &c->tid, &id))
-		tid = (int32_t)id;
+	field_ids(ev->event, &c->pid, &c->tid, &pid, &tid);
 	t = thread_get(s, ev->trace, pid, tid);
 	if (!t)
 		return NULL;
-	comm = field_text(ev->event, &c->comm);
+	comm = c->comm.scope ? field_text(ev->event, &c->comm) : NULL;
 	if (comm)
 		thread_set_comm(s, t, comm);
 	/* Another program runs in the process: nothing that was open will be closed. */
@@ -249,20 +245,28 @@ flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev
 
 /* ---- what is open in a thread ---- */
 
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack)
+static bool open_grow(struct open_frames *open)
 {
 	size_t room = open->room;
 
+	if (!array_reserve((void **)&open->frames, &room, (size_t)open->nr + 1, sizeof(*open->frames)))
+		return false;
+	memset(open->frames + open->room, 0, (room - open->room) * sizeof(*open->frames));
+	open->room = (uint32_t)room;
+	return true;
+}
+
+bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller)
+{
 	if (open->nr >= BT2_DEPTH_MAX || open->too_deep) {
 		open->too_deep++;
 		return false;
 	}
-	if (!array_reserve((void **)&open->frames, &room, open->nr + 1, sizeof(*open->frames))) {
+	if (open->nr == open->room && !open_grow(open)) {
 		sink_fail(s, FLAME_ENOMEM);
 		return false;
 	}
-	open->room = (uint32_t)room;
-	open->frames[open->nr++] = (struct open_frame){ .key = key, .stack = stack };
+	open->frames[open->nr++] = (struct open_frame){ .key = key, .stack = stack, .caller = caller };
 	return true;
 }
 

@@ -49,7 +49,7 @@ def pack(fields, values):
 class Stream:
     def __init__(self, trace, cpu):
         self.trace, self.cpu = trace, cpu
-        self.packets, self.body, self.first, self.last = [], b"", None, 0
+        self.packets, self.body, self.first, self.last = [], bytearray(), None, 0
         self.lost, self.number = 0, 0
 
     def add(self, time, event, common=(), specific=(), payload=()):
@@ -67,9 +67,9 @@ class Stream:
         if self.trace.clock:
             head += struct.pack("<QQ", self.last if self.first is None else self.first, self.last)
         head += struct.pack("<QQQQI", size * 8, size * 8, self.lost, self.number, self.cpu)
-        self.packets.append(head + self.body)
+        self.packets.append(head + bytes(self.body))
         self.number += 1 + packets
-        self.body, self.first = b"", None
+        self.body, self.first = bytearray(), None
 
 
 class Trace:
