@@ -20,8 +20,8 @@ static uint32_t machine(struct perfdata *pd)
 	struct utsname name;
 
 	/* A recording that was not finished does not tell. */
-	if (!pd->arch[0] && !uname(&name))
-		snprintf(pd->arch, sizeof(pd->arch), "%s", name.machine);
+	if (!pd->arch[0] && !uname(&name) && strlen(name.machine) < sizeof(pd->arch))
+		memcpy(pd->arch, name.machine, strlen(name.machine) + 1);
 	for (size_t i = 0; i < sizeof(machines) / sizeof(*machines); i++) {
 		if (!strcmp(pd->arch, machines[i].arch))
 			return machines[i].machine;
