@@ -595,8 +595,8 @@ static void set_lines(struct flame_dwarf *d, struct unit *u, uint64_t address, s
 		frames[i].line = frames[i + 1].line;
 	}
 	line = dwarf_offdie(d->dbg, u->die, &unit) ? dwarf_getsrc_die(&unit, address) : NULL;
-	if (line && !dwarf_lineno(line, &number) && number > 0) {
-		last.line = (uint32_t)number;
+	if (line && !dwarf_lineno(line, &number)) {
+		last.line = number > 0 ? (uint32_t)number : 0;
 		last.file = dwarf_linesrc(line, NULL, NULL);
 	}
 	frames[nr - 1].file = last.file;
