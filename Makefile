@@ -67,7 +67,7 @@ PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/browser/run tests/bench/run tests/fuzz/build tests/record/*.sh)
+		      tests/lint tests/cover tests/cli/run tests/browser/run tests/bench/run tests/fuzz/build tests/babeltrace2/run tests/record/*.sh)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
@@ -194,6 +194,9 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 		$(INSTALL) -m 644 $(O)/completion/$$p.bash $(DESTDIR)$(BASHDIR)/$$p && \
 		$(INSTALL) -m 644 $(O)/completion/_$$p $(DESTDIR)$(ZSHDIR) && \
 		$(INSTALL) -m 644 $(O)/completion/$$p.fish $(DESTDIR)$(FISHDIR) || exit 1; done
+ifneq ($(BT2_PLUGIN),)
+	$(INSTALL) -D -m 755 $(BT2_PLUGIN) $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
+endif
 ifneq ($(ASCIIDOCTOR),)
 	for m in $(MAN); do \
 		$(INSTALL) -D -m 644 $(O)/man/$$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m || exit 1; done
@@ -209,6 +212,9 @@ uninstall: ## remove what install put there
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
+ifneq ($(BT2_PLUGIN),)
+	rm -f $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
+endif
 	-rmdir $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
 
 # ---- tests ----
