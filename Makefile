@@ -87,7 +87,8 @@ PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
+		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
@@ -228,6 +229,9 @@ endif
 		$(INSTALL) -m 644 $(O)/completion/$$p.bash $(DESTDIR)$(BASHDIR)/$$p && \
 		$(INSTALL) -m 644 $(O)/completion/_$$p $(DESTDIR)$(ZSHDIR) && \
 		$(INSTALL) -m 644 $(O)/completion/$$p.fish $(DESTDIR)$(FISHDIR) || exit 1; done
+ifneq ($(BT2_PLUGIN),)
+	$(INSTALL) -D -m 755 $(BT2_PLUGIN) $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
+endif
 ifneq ($(ASCIIDOCTOR),)
 	for m in $(MAN); do \
 		$(INSTALL) -D -m 644 $(O)/man/$$m $(DESTDIR)$(MANDIR)/man$${m##*.}/$$m || exit 1; done
@@ -248,6 +252,9 @@ ifneq ($(PERF_PLUGIN),)
 	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
 	-rmdir $(DESTDIR)$(PERF_SCRIPT_DIR) $(dir $(DESTDIR)$(PERF_SCRIPT_DIR)) 2>/dev/null
+endif
+ifneq ($(BT2_PLUGIN),)
+	rm -f $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
 endif
 	-rmdir $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
 

@@ -99,9 +99,7 @@ def function_tracing():
     s.add(190, t.entry, main, payload=(0x3000,))
     folded("calls: from the middle to the middle", t.write(), "", """
         prog;[unknown]+0x1000 30
-        prog;[unknown]+0x1000;[unknown]+0x2000 40
-        prog;[unknown]+0x1000;[unknown]+0x2000;[unknown]+0x3000 0""".replace("""
-        prog;[unknown]+0x1000;[unknown]+0x2000;[unknown]+0x3000 0""", ""),
+        prog;[unknown]+0x1000;[unknown]+0x2000 40""",
            ["2 function exits had no entry", "3 calls were open at the end"])
 
     t = calls("longjmp", fast=False)
@@ -265,7 +263,7 @@ def symbols(compiler):
     # The return address lies behind the last byte of the call.
     s.add(5, sample, payload=(base + at["callee"] - page, 7, 7, 100,
                               [0xFFFFFFFFFFFFFE00, base + at["callee"] - page, base + at["caller"] - page + 5, 0]))
-    folded("symbols: perf's mappings have no length", t.write(), "", "-7;caller;callee 100".replace("-7;", ""))
+    folded("symbols: perf's mappings have no length", t.write(), "", "caller;callee 100")
 
 
 def samples():
@@ -353,11 +351,13 @@ def command_line():
     s.add(1000, t.entry, main, payload=(1,))
     s.add(3000, t.exit, main)
     p = t.write()
+    mask = os.umask(0o022)
+    os.umask(mask)
     svg, text = os.path.join(TMP, "a b.svg"), os.path.join(TMP, "a.folded")
     r = sink(p, 'output="%s",folded="%s"' % (svg, text), "svg")
     check("several outputs", r.returncode == 0 and not r.stdout and "</svg>" in open(svg, encoding="utf-8").read() and
           open(text, encoding="utf-8").read() == "prog;[unknown]+0x1 2000\n", r.stderr)
-    check("files are made with the user's mask", os.stat(svg).st_mode & 0o777 == 0o666 & ~os.umask(os.umask(0o022)) or True)
+    check("files are made with the user's mask", os.stat(svg).st_mode & 0o777 == 0o666 & ~mask)
     for params, says in (('nope=1', "unknown parameter 'nope'; there are output, svg"), ("output=5", "'output' must be of type string"),
                          ("count=\"yes\"", "'count' must be of type boolean"), ("pid=\"x\"", "'pid' must be of type integer"),
                          ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
@@ -373,7 +373,7 @@ def command_line():
         check("query " + name, r.returncode == 0 and ("minwidth" in r.stdout or "0." in r.stdout), r.stderr)
     check("query of something else", run("query", "sink.flame.folded", "x").returncode != 0)
     r = run(p, "--component=sink.flame.folded", "--begin=0.000002")
-    check("behind the trimmer", r.returncode == 1 or r.stdout == "", r.stdout + r.stderr)
+    check("behind the trimmer", r.returncode == 1 and "is in what the parameters select" in r.stderr, r.stdout + r.stderr)
     r = run(p, "--component=sink.flame.folded", "--debug-info")
     check("behind debug-info", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
     r = run("run", "--component=src:source.ctf.fs", '--params=inputs=["%s"]' % p, "--component=mux:filter.utils.muxer",
