@@ -76,6 +76,7 @@ struct state {
 	int64_t diff;
 	bool is_new;		/* the frame was not there before */
 	bool any_frame;
+	bool closed;		/* the page's end was seen */
 	int64_t depth;		/* of lists in a tree */
 };
 
@@ -632,6 +633,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 
+	st->closed |= contains(line, "</body") || contains(line, "</html");
 	switch (st->part) {
 	case HEAD:
 		return read_head_line(rd, line);
@@ -683,6 +685,8 @@ static int read(struct flame_reader *rd)
 	if (!st->any_frame && st->heatmap)
 		return flame_fail(rd, FLAME_EFORMAT,
 				  "a heatmap of async-profiler, whose samples are packed: give the JFR recording that it was made from");
+	if (!st->any_frame && !st->closed && !rd->input->error)
+		return flame_fail(rd, FLAME_EDAMAGED, "asprof: the page is cut off before its frames: nothing in it can be used");
 	if (st->part != END && st->any_frame && !rd->input->error) {
 		rd->diag->damaged = true;
 		flame_diag_add(rd->diag, FLAME_WARNING, "asprof: the page ends among its frames; the frames before are used");

@@ -1051,6 +1051,9 @@ static void report(struct flame_reader *rd, const struct flame_profile *p)
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	report(rd, *profile);
+	if (!flame_nr_samples(*profile) && !rd->input->error && !rd->diag->damaged)
+		return flame_fail(rd, FLAME_EEMPTY,
+				  "bpftrace: no map of stacks is in it, and what printf() prints cannot be read: let the script count stacks, @[ustack] = count()");
 	if (rd->options->event || flame_nr_types(*profile) < 2)
 		return 0;
 	return join_plain(rd, *profile);

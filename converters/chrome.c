@@ -1113,6 +1113,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_chrome_converter = {
 	.name = "chrome",
 	.summary = "Chrome's trace events (DevTools, node, py-spy, uftrace), JSON",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_PROFILE | FLAME_CHOICE_IDLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

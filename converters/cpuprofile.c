@@ -519,6 +519,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_cpuprofile_converter = {
 	.name = "cpuprofile",
 	.summary = "CPU profiles of V8 (node --cpu-prof, DevTools), .cpuprofile",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_IDLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

@@ -863,6 +863,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_firefox_converter = {
 	.name = "firefox",
 	.summary = "profiles of the Firefox Profiler, Gecko and samply (JSON)",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_PROFILE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

@@ -1077,6 +1077,7 @@ const struct flame_converter flame_jfr_converter = {
 	.name = "jfr",
 	.binary = true,
 	.summary = "recordings of Java Flight Recorder and async-profiler (.jfr)",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LEAK,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read_recording,

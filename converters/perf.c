@@ -887,6 +887,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 const struct flame_converter flame_perf_converter = {
 	.name = "perf",
 	.summary = "text of perf script (and simpleperf)",
+	.choices = FLAME_CHOICE_TIME,
 	.state_size = sizeof(struct state),
 	.kinds_written = FLAME_KIND_BIT(FLAME_JIT_INLINED),
 	.probe = probe,

@@ -813,6 +813,7 @@ static void release(struct flame_reader *rd)
 const struct flame_converter flame_perfdata_converter = {
 	.name = "perfdata",
 	.summary = "perf.data, what perf record writes (file, pipe or directory)",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_OFFCPU,
 	.state_size = sizeof(struct perfdata),
 	.binary = true,
 	.directory_file = "data",

@@ -73,6 +73,7 @@ static void release(struct flame_reader *rd)
 const struct flame_converter flame_pprof_converter = {
 	.name = "pprof",
 	.summary = "pprof: profile.proto, gperftools' profiles, and the text of Go's",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LABEL,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

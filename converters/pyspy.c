@@ -604,6 +604,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_pyspy_converter = {
 	.name = "pyspy",
 	.summary = "raw text and dumps of py-spy",
+	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_IDLE,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.kinds_written = FLAME_KIND_BIT(FLAME_TASK),	/* a process' frame is told from a function's */

@@ -275,6 +275,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_sample_converter = {
 	.name = "sample",
 	.summary = "the text of macOS' sample and of Activity Monitor",
+	.choices = FLAME_CHOICE_IDLE,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.probe = probe,

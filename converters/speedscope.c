@@ -1174,6 +1174,7 @@ static int write(const struct flame_profile *p, const struct flame_write_options
 const struct flame_converter flame_speedscope_converter = {
 	.name = "speedscope",
 	.summary = "speedscope's JSON, sampled and evented",
+	.choices = FLAME_CHOICE_PROFILE,
 	.state_size = sizeof(struct state),
 	.kinds_written = FLAME_KIND_BIT(FLAME_KERNEL) | FLAME_KIND_BIT(FLAME_INLINED) | FLAME_KIND_BIT(FLAME_JIT) |
 			 FLAME_KIND_BIT(FLAME_INTERPRETED) | FLAME_KIND_BIT(FLAME_C1) | FLAME_KIND_BIT(FLAME_WAKER),

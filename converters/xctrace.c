@@ -835,6 +835,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_xctrace_converter = {
 	.name = "xctrace",
 	.summary = "tables of Instruments' traces, by xctrace export (XML)",
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_PROFILE,
 	.state_size = STATE_SIZE,
 	.probe = probe,
 	.read = read,

@@ -345,8 +345,14 @@ static int no_samples(struct job *job)
 {
 	const struct flame_converter *tie, *other = NULL;
 
-	if (job->rd.options->time_from > 0 || job->rd.options->time_to > 0) {
+	if ((job->rd.options->time_from > 0 || job->rd.options->time_to > 0) &&
+	    job->rd.converter->choices & FLAME_CHOICE_TIME) {
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples in the time that --time gives");
+		return FLAME_EEMPTY;
+	}
+	if (job->rd.options->state && job->rd.converter->choices & FLAME_CHOICE_STATE) {
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples of threads in the state '%s' that --state gives",
+			       job->rd.options->state);
 		return FLAME_EEMPTY;
 	}
 	if (job->rd.options->from)
@@ -367,6 +373,29 @@ static int no_samples(struct job *job)
 	return FLAME_EEMPTY;
 }
 
+/* An option that is ignored in silence would have its user believe that it was not. */
+static void note_unheeded(struct flame_reader *rd)
+{
+	const struct flame_read_options *o = rd->options;
+	const struct { bool asked; enum flame_choice choice; const char *name; } choices[] = {
+		{ o->time_from > 0 || o->time_to > 0, FLAME_CHOICE_TIME, "time" },
+		{ o->state, FLAME_CHOICE_STATE, "state" },
+		{ o->profile, FLAME_CHOICE_PROFILE, "profile" },
+		{ o->labels && o->labels[0], FLAME_CHOICE_LABEL, "label" },
+		{ o->leak, FLAME_CHOICE_LEAK, "leak" },
+		{ o->offcpu, FLAME_CHOICE_OFFCPU, "offcpu" },
+		{ o->no_idle, FLAME_CHOICE_IDLE, "no-idle" },
+	};
+
+	for (size_t i = 0; i < sizeof(choices) / sizeof(*choices); i++) {
+		if (choices[i].asked && !(rd->converter->choices & choices[i].choice))
+			flame_note(rd, "--%s changes nothing here: %s holds nothing that it could choose by",
+				   choices[i].name, rd->converter->name);
+	}
+	if (o->count && rd->converter->counted)
+		flame_note(rd, "--count changes nothing here: the values are counts already");
+}
+
 static int read_slices(struct job *job)
 {
 	const struct flame_converter *c = job->rd.converter;
@@ -377,8 +406,7 @@ static int read_slices(struct job *job)
 
 	job->rd.state = calloc(1, c->state_size + 1);
 	err = job->rd.state ? 0 : FLAME_ENOMEM;
-	if (job->rd.options->count && c->counted)
-		flame_note(&job->rd, "--count changes nothing here: the values are counts already");
+	note_unheeded(&job->rd);
 	if (!err && c->prepare)
 		err = c->prepare(&job->rd, job->head);
 	if (!err)

@@ -119,6 +119,17 @@ struct flame_write_options {
 
 #define FLAME_PIECE_HEAD 128	/* what is seen of each piece before it is read */
 
+/* The options that choose samples and that not every format has something for. */
+enum flame_choice {
+	FLAME_CHOICE_TIME = 1 << 0,
+	FLAME_CHOICE_STATE = 1 << 1,
+	FLAME_CHOICE_PROFILE = 1 << 2,
+	FLAME_CHOICE_LABEL = 1 << 3,
+	FLAME_CHOICE_LEAK = 1 << 4,
+	FLAME_CHOICE_OFFCPU = 1 << 5,
+	FLAME_CHOICE_IDLE = 1 << 6,
+};
+
 /*
  * Most of a converter is optional: a format is read, written, or both.
  * Types should be made in the order of preference: the first that has samples is what is used by default.
@@ -130,6 +141,7 @@ struct flame_converter {
 	bool binary;		/* there are no lines: messages say an offset themselves */
 	bool counted;		/* values are counts of samples already: --count changes nothing */
 	const char *directory_file;	/* a directory with such a file is read through it; NULL: no directories */
+	uint32_t choices;	/* enum flame_choice: what it heeds; a note tells of what else is asked for */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
 	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */
 	int (*probe)(struct flame_span head);

@@ -2,12 +2,14 @@
 /* fgdiff - two profiles in, what changed out. */
 #include "options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../core/diff.h"
 #include "../core/units.h"
 
-static int write_diff(struct tool *tool, const struct flame_profile *p)
+/* @countname: what both count; NULL: samples. */
+static int write_diff(struct tool *tool, const struct flame_profile *p, const char *countname)
 {
 	struct flame_folded_options folded = { .kinds = FLAME_ALL_KINDS };
 	struct flame_svg_options svg = tool->svg;
@@ -19,6 +21,8 @@ static int write_diff(struct tool *tool, const struct flame_profile *p)
 	flame_is_differential(p, &folded.before, &folded.type);
 	svg.before = folded.before;
 	svg.type = folded.type;
+	if (!svg.countname)
+		svg.countname = countname;
 	if (!tool->to || !strcmp(tool->to, "folded"))
 		err = flame_folded_write(p, &folded, out.file);
 	else
@@ -70,6 +74,7 @@ int main(int argc, char **argv)
 	struct flame_profile *before, *after = NULL, *diff = NULL;
 	flame_type before_type, after_type = 0;
 	int status = tool_parse(&tool, argc, argv), err = 0;
+	char *countname = NULL;
 
 	if (status >= 0)
 		return status;
@@ -82,7 +87,10 @@ int main(int argc, char **argv)
 		err = flame_diff(&diff, before, before_type, after, after_type);
 	if (err)
 		tool_message(&tool, "error", "%s", flame_strerror(err));
-	status = diff ? write_diff(&tool, diff) : 1;
+	if (diff)
+		countname = tool_count_name(&tool, after, after_type);
+	status = diff ? write_diff(&tool, diff, countname) : 1;
+	free(countname);
 	flame_profile_free(before);
 	flame_profile_free(after);
 	flame_profile_free(diff);

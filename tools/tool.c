@@ -275,3 +275,21 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	}
 	return err ? 1 : tool->damaged ? 3 : 0;
 }
+
+char *tool_count_name(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(p, type);
+	struct flame_span name = flame_string_get(p, info->unit);
+	bool is_count = name.len == 5 && !memcmp(name.s, "count", 5);
+	const char *colon;
+
+	if (tool->read.count || (is_count && (info->kind == FLAME_VALUE_ON_CPU || info->kind == FLAME_VALUE_WALL)))
+		return NULL;
+	if (!name.len || is_count)
+		name = flame_string_get(p, info->name);
+	colon = memchr(name.s, ':', name.len);
+	/* "cycles:u" counts cycles; a tracepoint "sched:sched_switch" keeps its whole name. */
+	if (colon && name.len - (size_t)(colon - name.s) <= 5)
+		name.len = (size_t)(colon - name.s);
+	return name.len ? strndup(name.s, name.len) : NULL;
+}

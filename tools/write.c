@@ -6,25 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
-static char *count_name(const struct tool *tool, const struct flame_profile *p, flame_type type)
-{
-	const struct flame_type_info *info = flame_type_get(p, type);
-	struct flame_span name = flame_string_get(p, info->unit);
-	bool is_count = name.len == 5 && !memcmp(name.s, "count", 5);
-	const char *colon;
-
-	if (tool->read.count || (is_count && (info->kind == FLAME_VALUE_ON_CPU || info->kind == FLAME_VALUE_WALL)))
-		return NULL;
-	if (!name.len || is_count)
-		name = flame_string_get(p, info->name);
-	colon = memchr(name.s, ':', name.len);
-	/* "cycles:u" counts cycles; a tracepoint "sched:sched_switch" keeps its whole name. */
-	if (colon && name.len - (size_t)(colon - name.s) <= 5)
-		name.len = (size_t)(colon - name.s);
-	return name.len ? strndup(name.s, name.len) : NULL;
-}
-
 /* Percentages of less than there is would go beyond 100. */
 static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
 {
@@ -50,7 +31,7 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 	if (!flame_is_differential(p, &svg.before, &svg.type))
 		svg.before = 0;
 	if (!svg.countname && !svg.before)
-		svg.countname = countname = count_name(tool, p, type);
+		svg.countname = countname = tool_count_name(tool, p, type);
 	check_total(tool, p, svg.type);
 	status = tool_open_output(tool, &out);
 	if (!status) {
