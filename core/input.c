@@ -16,6 +16,7 @@
 #include "source.h"
 
 #define BUFFER_SIZE ((size_t)256 << 10)	/* stays in the second-level cache */
+#define MAX_LAYERS 3			/* of compression */
 #define MIN_READ 64			/* decoders put at least one character at a time */
 
 static int input_init(struct flame_input *in, int fd, const char *name)
@@ -47,13 +48,19 @@ static int recognise_encoding(struct flame_input *in)
 	struct flame_span head = flame_peek(in, 4);
 	int err = 0;
 
-	if (starts_with(head, "\x1f\x8b", 2))
-		err = decode(in, FLAME_GZIP);
-	else if (starts_with(head, "\x28\xb5\x2f\xfd", 4))
-		err = decode(in, FLAME_ZSTD);
+	/* A .pprof is compressed by its writer, and then often once more by what stores or sends it. */
+	for (int i = 0; !err && i < MAX_LAYERS; i++) {
+		if (starts_with(head, "\x1f\x8b", 2))
+			err = decode(in, FLAME_GZIP);
+		else if (starts_with(head, "\x28\xb5\x2f\xfd", 4))
+			err = decode(in, FLAME_ZSTD);
+		else
+			break;
+		if (!err)
+			head = flame_peek(in, 4);
+	}
 	if (err)
 		return err;
-	head = flame_peek(in, 4);
 	if (starts_with(head, "\xff\xfe", 2))
 		err = decode(in, FLAME_UTF16LE);
 	else if (starts_with(head, "\xfe\xff", 2))
