@@ -260,12 +260,23 @@ static int add_stack(struct flame_reader *rd, struct pprof_legacy *l, const stru
 	return err ? err : pprof_legacy_sample(rd, l, stack, s->values);
 }
 
+/* Another profile behind the memory map: its stacks belong to another map, so they are not used. */
+static bool is_next_profile(struct flame_span line)
+{
+	return pprof_starts(line, "heap profile:") || (line.len >= 8 && !memcmp(line.s, "\0\0\0\0", 4));
+}
+
 int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
 {
 	struct flame_span line;
 	int err = 0;
 
 	while (flame_line(rd->input, &line)) {
+		if (is_next_profile(line)) {
+			rd->diag->damaged = true;
+			flame_diag_add(rd->diag, FLAME_WARNING, "another profile follows; only the first is used: give them one by one");
+			break;
+		}
 		while (line.len && (*line.s == ' ' || *line.s == '\t')) {
 			line.s++;
 			line.len--;

@@ -32,6 +32,7 @@ struct text {
 	int64_t rate;		/* heap: mean bytes between samples; 1: all allocations were seen */
 	int64_t period;		/* contention: one in so many was seen */
 	int64_t cycles;		/* a second */
+	bool java;		/* contention: of Java's runtime, whose stacks have names and units of their own */
 	bool has_alloc;		/* heap: there are counts of what was freed too */
 	bool open;		/* a stack is at hand */
 	size_t first;		/* its addresses */
@@ -374,12 +375,57 @@ static bool read_attribute(struct text *t, struct flame_span line)
 	if (!equals || t->kind != CONTENTION)
 		return false;
 	key = trim((struct flame_span){ line.s, (size_t)(equals - line.s) });
-	value = (struct flame_span){ equals + 1, line.len - (size_t)(equals + 1 - line.s) };
-	if (pprof_equals(key, "cycles/second"))
+	value = trim((struct flame_span){ equals + 1, line.len - (size_t)(equals + 1 - line.s) });
+	if (pprof_equals(key, "format") && pprof_equals(value, "java"))
+		t->java = true;
+	else if (pprof_equals(key, "cycles/second"))
 		cut_number(&value, &t->cycles);
 	else if (pprof_equals(key, "sampling period"))
 		cut_number(&value, &t->period);
 	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* "threadcreate profile: total 12" Return: the length of its first word; 0 where it is none. */
+static size_t count_profile(struct flame_span line)
+{
+	const char *rest = memmem(line.s, line.len, " profile: total ", 16);
+	size_t n = rest ? (size_t)(rest - line.s) : 0;
+
+	if (!n || memchr(line.s, ' ', n) || n + 16 >= line.len || !is_digit(rest[16]))
+		return 0;
+	return n;
+}
+
+/*
+ * Dumps of goroutines, one after the other, are samples of one program. Others hold sums since its
+ * start already, and each has a rate of its own.
+ */
+static bool begins_other(const struct text *t, struct flame_span line)
+{
+	struct flame_span name = flame_string_get(t->rd->profile, flame_type_get(t->rd->profile, t->l->types[0])->name);
+	size_t n = t->kind == COUNT ? count_profile(line) : 0;
+
+	if (n)
+		return n != name.len || memcmp(line.s, name.s, n) != 0;
+	return pprof_starts(line, "heap profile:") || pprof_starts(line, "--- contention") || pprof_starts(line, "--- mutex:");
+}
+
+static int read_line(struct text *t, struct flame_span line, struct flame_span text)
+{
+	if (*text.s == '#')
+		return read_comment(t, line);
+	if (t->kind == COUNT && count_profile(text))
+		return 0;
+	if (!read_attribute(t, text))
+		return read_sample(t, text);
+	if (t->java)
+		return flame_fail(t->rd, FLAME_EFORMAT, "Java's contention profiles are not read; go tool pprof -proto FILE makes one that is");
+	return 0;
 }
 
 static int read_stacks(struct text *t)
@@ -392,12 +438,11 @@ static int read_stacks(struct text *t)
 
 		if (!text.len)
 			continue;
+		if (begins_other(t, text))
+			return flame_fail(t->rd, FLAME_EFORMAT, "several profiles one after the other; give them one by one");
 		if (is_map_start(text))
 			break;
-		if (*text.s == '#')
-			err = read_comment(t, line);
-		else if (!read_attribute(t, text))
-			err = read_sample(t, text);
+		err = read_line(t, line, text);
 	}
 	if (!err)
 		err = close_stack(t);
@@ -445,11 +490,6 @@ static int read_heap_header(struct text *t, struct flame_span line)
 	return 0;
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* "goroutine 20 [chan receive]:" Return: true with the state. */
 static bool is_goroutine(struct flame_span line, struct flame_span *state)
 {
@@ -463,17 +503,6 @@ static bool is_goroutine(struct flame_span line, struct flame_span *state)
 		return false;
 	*state = (struct flame_span){ line.s + i + 1, line.len - i - 3 };
 	return true;
-}
-
-/* "threadcreate profile: total 12" Return: the length of its first word; 0 where it is none. */
-static size_t count_profile(struct flame_span line)
-{
-	const char *rest = memmem(line.s, line.len, " profile: total ", 16);
-	size_t n = rest ? (size_t)(rest - line.s) : 0;
-
-	if (!n || memchr(line.s, ' ', n) || n + 16 >= line.len || !is_digit(rest[16]))
-		return 0;
-	return n;
 }
 
 /* Traces of goroutines: each is one. */
