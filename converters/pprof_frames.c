@@ -151,7 +151,7 @@ flame_frame pprof_label_frame(struct flame_reader *rd, struct pprof_scratch *scr
 /* Value types. */
 
 /* By how the type's name begins; the first that fits. */
-static enum flame_value_kind value_kind(struct flame_span name)
+enum flame_value_kind pprof_value_kind(struct flame_span name)
 {
 	static const struct { const char *start; enum flame_value_kind kind; } kinds[] = {
 		{ "cpu", FLAME_VALUE_ON_CPU }, { "samples", FLAME_VALUE_ON_CPU }, { "cycles", FLAME_VALUE_ON_CPU },
@@ -220,9 +220,10 @@ static int unique_name(const struct flame_profile *p, struct flame_span *name, s
 	return 0;
 }
 
-flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct flame_span unit)
+flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, struct flame_span unit,
+			      enum flame_value_kind kind)
 {
-	struct flame_type_info info = { .kind = value_kind(name), .scale = cut_scale(&unit) };
+	struct flame_type_info info = { .kind = kind ? kind : pprof_value_kind(name), .scale = cut_scale(&unit) };
 	flame_type row = 0;
 	char *text = NULL;
 
@@ -237,4 +238,9 @@ flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct fl
 	}
 	free(text);
 	return row;
+}
+
+flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct flame_span unit)
+{
+	return pprof_type_of_kind(rd, name, unit, FLAME_VALUE_OTHER);
 }

@@ -17,9 +17,11 @@
 #include "../core/hash.h"
 #include "../core/protobuf.h"
 #include "../core/table.h"
+#include "../core/units.h"
 #include "pprof.h"
 
 #define PPROF_TYPES_MAX 64	/* sample types of one profile */
+#define NR_COMMENTS 1000	/* that are looked at for the kinds of types */
 #define BROKEN 1		/* a message is none; not a failure */
 #define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
 
@@ -455,6 +457,32 @@ static size_t default_type(const struct pprof_proto *p)
 	return p->nr_types - 1;
 }
 
+/* Return: true with the text behind the start of comments of our own. */
+static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame_span *text)
+{
+	size_t n = sizeof(PPROF_KIND_COMMENT) - 1;
+
+	if (!get_string(&p->strings, p->comments[i], text) || !pprof_starts(*text, PPROF_KIND_COMMENT))
+		return false;
+	*text = (struct flame_span){ text->s + n, text->len - n };
+	return true;
+}
+
+/* "wall time": the kind of the type that is called so. */
+static enum flame_value_kind commented_kind(const struct pprof_proto *p, struct flame_span name)
+{
+	struct flame_span text;
+
+	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
+		const char *blank = get_kind_comment(p, i, &text) ? memchr(text.s, ' ', text.len) : NULL;
+		size_t n = blank ? (size_t)(blank - text.s) : 0;
+
+		if (blank && text.len - n - 1 == name.len && !memcmp(blank + 1, name.s, name.len))
+			return flame_value_kind_find((struct flame_span){ text.s, n });
+	}
+	return FLAME_VALUE_OTHER;
+}
+
 /* The default one first, then the others in their order. */
 static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 {
@@ -473,7 +501,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 			err = get_name(rd, p, p->types[i].unit, &unit);
 		if (err)
 			return err;
-		p->type_rows[i] = pprof_type(rd, name, unit);
+		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, commented_kind(p, name));
 		p->is_count[i] = pprof_equals(unit, "count");
 	}
 	return 0;
@@ -917,8 +945,12 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		print_string(out, p, " ", p->period_unit);
 		print_string(out, p, " of ", p->period_type);
 	}
-	for (size_t i = 0; i < p->nr_comments && i < 8; i++)
-		print_string(out, p, ", comment: ", p->comments[i]);
+	for (size_t i = 0; i < p->nr_comments && i < 8; i++) {
+		struct flame_span kind;
+
+		if (!get_kind_comment(p, i, &kind))
+			print_string(out, p, ", comment: ", p->comments[i]);
+	}
 	fclose(out);
 	if (text && *text)
 		flame_note(rd, "%s", text + 2);

@@ -16,6 +16,7 @@
 #include "../core/protobuf.h"
 #include "../core/sort.h"
 #include "../core/table.h"
+#include "../core/units.h"
 #include "pprof.h"
 
 #define OUT_SIZE ((size_t)64 << 10)
@@ -107,17 +108,25 @@ static void add_type(struct writer *w, flame_type type)
 static bool choose_types(struct writer *w)
 {
 	uint32_t nr = flame_nr_types(w->p);
+	bool *has = calloc(nr, sizeof(*has));
 
 	w->types = calloc(nr, sizeof(*w->types));
 	w->columns = calloc(nr, sizeof(*w->columns));
 	w->divisors = calloc(nr, sizeof(*w->divisors));
 	w->values = calloc(nr, sizeof(*w->values));
-	if (!w->types || !w->columns || !w->divisors || !w->values)
+	if (!w->types || !w->columns || !w->divisors || !w->values || !has) {
+		free(has);
 		return false;
+	}
 	add_type(w, w->options->before);
 	add_type(w, w->options->type);
-	for (flame_type i = 1; w->options->all_types && i < nr; i++)
-		add_type(w, i);
+	for (uint32_t i = 0; w->options->all_types && i < flame_nr_samples(w->p); i++)
+		has[flame_sample_get(w->p, i)->type] = true;
+	for (flame_type i = 1; i < nr; i++) {
+		if (has[i])
+			add_type(w, i);
+	}
+	free(has);
 	return true;
 }
 
@@ -167,6 +176,23 @@ static flame_string type_name(struct writer *w, flame_type type)
 	return intern(w, name.len ? name : PPROF_SPAN("samples"));
 }
 
+/* pprof has no place for what is measured. Most types' names tell; for the others a comment does. */
+static void put_kind(struct writer *w, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(w->p, type);
+	struct flame_span name = flame_string_get(w->tables, type_name(w, type));
+	char *text;
+	int n;
+
+	if (!info->kind || info->kind == pprof_value_kind(name))
+		return;
+	n = asprintf(&text, PPROF_KIND_COMMENT "%s %.*s", flame_value_kind_name(info->kind), (int)name.len, name.s);
+	if (n < 0)
+		return;
+	flame_pb_put_number(&w->message, 13, flame_intern(w->tables, text, (size_t)n));
+	free(text);
+}
+
 static void put_types(struct writer *w)
 {
 	for (size_t i = 0; i < w->nr_types; i++) {
@@ -177,6 +203,8 @@ static void put_types(struct writer *w)
 		flame_pb_put_message(&w->message, 1, &w->inner);
 	}
 	flame_pb_put_number(&w->message, 14, type_name(w, w->options->type));
+	for (size_t i = 0; i < w->nr_types; i++)
+		put_kind(w, w->types[i]);
 }
 
 /* Samples. */
