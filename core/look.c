@@ -36,6 +36,8 @@ static const struct look looks[] = {
 	{ NULL, 0, "\n-----------+-----", "the text of pprof -traces; give the profile that it was made from" },
 	{ NULL, 0, "  Mode: ", "the text of stackprof, which has no stacks; let stackprof make JSON of the dump: stackprof --json FILE" },
 	{ START("Statistical profiling result from "), NULL, "the text of node --prof-process; record with node --cpu-prof" },
+	{ START("Traceback (most recent call last)"), NULL, "the error of a Python program: the command that was to record failed" },
+	{ START("[Errno "), NULL, "the error of a Python program: the command that was to record failed" },
 	{ START("Total: "), " samples\n", "the text of gperftools' pprof, which has no stacks; give the profile that it was made from" },
 	{ START("v8-version,"), NULL, "a log of V8's ticks (--prof); record with node --cpu-prof" },
 	{ START("go 1."), " trace", "an execution trace of Go; make a profile of it: go tool trace -pprof=sched FILE" },
