@@ -22,7 +22,9 @@ static void charge(struct sink *s, struct thread *t, int64_t time)
 /* Without threads calls of one would seem to be nested in those of another: they are counted only. */
 static void count_entry(struct sink *s, const struct event *ev, flame_stack stack)
 {
-	static const struct series like = { .unit = "count", .about = "function calls, not nested", .what = "calls", .rank = 4 };
+	static const struct series like = {
+		.unit = "count", .about = "function calls, not nested", .what = "calls", .rank = 4,
+	};
 
 	s->counts.calls_threadless++;
 	if (in_window(s, ev->time))

@@ -171,12 +171,12 @@ struct event_class *class_get(struct sink *s, const bt_event_class *class)
 {
 	struct event_class **recent = &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
 	const struct pointers *p = &s->by_class;
+	struct event_class *c = *recent;
 
-	if (*recent && (*recent)->class == class)
-		return *recent;
+	if (c && c->class == class)
+		return c;
 	for (uint32_t i = (uint32_t)hash_pointer(class) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
-		struct event_class *c = p->slots[i];
-
+		c = p->slots[i];
 		if (c->class == class)
 			return *recent = c;
 	}

@@ -154,7 +154,9 @@ static bool file_offset(struct resolver *r, flame_module module, const struct ma
 	const struct layout *l = layout_get(r, module);
 	uint64_t at = map->moved || !map->linked ? address - map->start : address;
 
-	for (size_t i = 0; l && i < l->nr; i++) {
+	if (!l || !l->segments)
+		return false;
+	for (size_t i = 0; i < l->nr; i++) {
 		const struct flame_elf_segment *seg = &l->segments[i];
 		uint64_t skip = seg->offset & 4095;	/* the page that the mapping begins with */
 

@@ -98,8 +98,8 @@ static int nothing_there(const struct sink *s)
 	else if (s->nr_series)
 		append_cause(s, "none of the %llu events is in what the parameters select", ULL(s->counts.events));
 	else
-		append_cause(s, "none of the %llu events tells of a stack: neither function tracing, nor callstacks, sched_switch or pairs of events",
-			     ULL(s->counts.events));
+		append_cause(s, "none of the %llu events tells of a stack: neither function tracing, nor callstacks, "
+			     "sched_switch or pairs of events", ULL(s->counts.events));
 	free(others);
 	return -1;
 }
@@ -118,16 +118,22 @@ static const struct line lines[] = {
 	{ FLAME_WARNING, COUNT(lost_events), "events were discarded by the tracer" },
 	{ FLAME_WARNING, COUNT(lost_packets), "packets were discarded by the tracer" },
 	{ FLAME_WARNING, COUNT(lost_unknown), "times events or packets were discarded, and it is not known how many" },
-	{ FLAME_WARNING, COUNT(losses_cut), "times a thread's open calls or spans were given up because events were lost; what it called later is below [events lost]" },
-	{ FLAME_WARNING, COUNT(calls_threadless), "function entries without a thread or a clock are counted, not nested; record with `lttng add-context -u -t vpid -t vtid`" },
-	{ FLAME_WARNING, COUNT(spans_threadless), "spans without a thread or a clock are counted, not nested; record with the context vtid" },
-	{ FLAME_NOTE, COUNT(calls_unmatched), "function exits had no entry: calls that began before the trace, or whose entry is missing" },
+	{ FLAME_WARNING, COUNT(losses_cut), "times a thread's open calls or spans were given up because events were lost; "
+	  "what it called later is below [events lost]" },
+	{ FLAME_WARNING, COUNT(calls_threadless), "function entries without a thread or a clock are counted, not nested; "
+	  "record with `lttng add-context -u -t vpid -t vtid`" },
+	{ FLAME_WARNING, COUNT(spans_threadless), "spans without a thread or a clock are counted, not nested; "
+	  "record with the context vtid" },
+	{ FLAME_NOTE, COUNT(calls_unmatched), "function exits had no entry: calls that began before the trace, "
+	  "or whose entry is missing" },
 	{ FLAME_NOTE, COUNT(calls_skipped), "calls were left without an exit (longjmp, exceptions, or missing exits)" },
 	{ FLAME_WARNING, COUNT(calls_deep), "calls are deeper than BT2_DEPTH_MAX, 4096, and not shown" },
 	{ FLAME_NOTE, COUNT(spans_unmatched), "ends of spans had no beginning" },
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
-	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, addresses; they are below [truncated]" },
-	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; perf's DWARF stacks do not come into CTF" },
+	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
+	  "addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; "
+	  "perf's DWARF stacks do not come into CTF" },
 };
 
 static void say_open(const struct sink *s)
@@ -140,11 +146,14 @@ static void say_open(const struct sink *s)
 		off += s->threads[i]->off_since != 0;
 	}
 	if (calls)
-		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread", ULL(calls));
+		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread",
+			 ULL(calls));
 	if (spans)
-		sink_say(s, FLAME_NOTE, "%llu spans were open at the end; they are shown up to the last span event of their thread", ULL(spans));
+		sink_say(s, FLAME_NOTE, "%llu spans were open at the end; they are shown up to the last span event of their thread",
+			 ULL(spans));
 	if (off)
-		sink_say(s, FLAME_NOTE, "%llu threads were off the processor at the end; that time is not shown", ULL(off));
+		sink_say(s, FLAME_NOTE, "%llu threads were off the processor at the end; that time is not shown",
+			 ULL(off));
 }
 
 static void say_all(const struct sink *s, const struct series *chosen)
@@ -210,8 +219,8 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 	return err;
 }
 
-static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p, enum writer writer,
-		     FILE *out)
+static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p,
+		     enum writer writer, FILE *out)
 {
 	struct flame_folded_options folded = { .type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0 };
 
@@ -266,7 +275,8 @@ static int close_file(FILE *f, const char *path, char *temporary, int err)
 	return err;
 }
 
-static int write_path(struct sink *s, const struct series *series, const struct flame_profile *p, enum writer writer)
+static int write_path(struct sink *s, const struct series *series, const struct flame_profile *p,
+		      enum writer writer)
 {
 	const char *path = s->params.outputs[writer];
 	bool standard = !strcmp(path, "-");

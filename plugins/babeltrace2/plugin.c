@@ -80,9 +80,9 @@ static void list_param(void *data, const char *name, const char *type, const cha
 }
 
 /* "parameters": all of them with type and help; "version": of the plugin. */
-static bt_component_class_query_method_status query(bt_self_component_class_sink *self, bt_private_query_executor *executor,
-						    const char *object, const bt_value *params, void *data,
-						    const bt_value **result)
+static bt_component_class_query_method_status
+query(bt_self_component_class_sink *self, bt_private_query_executor *executor, const char *object, const bt_value *params,
+      void *data, const bt_value **result)
 {
 	struct listing l = { 0 };
 

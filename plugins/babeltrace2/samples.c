@@ -39,7 +39,8 @@ static bool has_address(const uint64_t *words, size_t nr)
 }
 
 /* Add the array @f to the @nr words there are. Return: how many there are then. */
-static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, const struct field *f, bool *truncated)
+static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, const struct field *f,
+			 bool *truncated)
 {
 	const bt_field *array = f->scope ? field_borrow(ev->event, f) : NULL;
 	uint64_t len = array ? bt_field_array_get_length(array) : 0;
@@ -63,7 +64,10 @@ static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, cons
 	return nr + len;
 }
 
-/* Set the flags of each address: the marker before it says in which part it is, and all but a part's first are callers. */
+/*
+ * Set the flags of each address: the marker before it says in which part it is, and all but a
+ * part's first are callers.
+ */
 static void find_flags(const uint64_t *words, size_t nr, uint8_t *flags)
 {
 	unsigned int part = 0, caller = 0;
