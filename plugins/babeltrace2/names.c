@@ -50,15 +50,22 @@ static bool codes_grow(struct sink *s)
 	return true;
 }
 
+/* debug-info writes "main+0" and "main+0x12". Return: the length without that. */
+static size_t without_offset(const char *name)
+{
+	const char *plus = strrchr(name, '+');
+	size_t n = plus ? strspn(plus + 1, "0123456789abcdefABCDEFx") : 0;
+
+	return n && !plus[1 + n] && plus[1] >= '0' && plus[1] <= '9' ? (size_t)(plus - name) : strlen(name);
+}
+
 static flame_frame new_frame(struct sink *s, uint32_t image, uint64_t address, unsigned int flags, const char *name)
 {
 	struct code code = { .flags = (uint8_t)flags, .image = image, .address = address };
 	struct flame_frame_info info = { .kind = flags & CODE_KERNEL ? FLAME_KERNEL : FLAME_USER };
-	const char *plus = name ? strrchr(name, '+') : NULL;
 
-	/* debug-info writes "main+0x12". */
 	if (name)
-		info.name = flame_intern(s->raw, name, plus && !strncmp(plus, "+0x", 3) ? (size_t)(plus - name) : strlen(name));
+		info.name = flame_intern(s->raw, name, without_offset(name));
 	if (!info.name)
 		info.name = flame_intern(s->raw, (const char *)&code, sizeof(code));
 	return flame_frame_row(s->raw, &info);

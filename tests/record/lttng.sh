@@ -74,7 +74,7 @@ lttng_part() {
 	lttng create "$session" --output="$tmp/trace" >lttng.log 2>&1 &&
 		lttng enable-channel -u -s "$session" --subbuf-size=1M ch0 >>lttng.log 2>&1 &&
 		lttng enable-event -u -s "$session" -c ch0 -a >>lttng.log 2>&1 &&
-		lttng add-context -u -s "$session" -c ch0 -t vpid -t vtid -t procname >>lttng.log 2>&1 &&
+		lttng add-context -u -s "$session" -c ch0 -t vpid -t vtid -t procname -t ip >>lttng.log 2>&1 &&
 		lttng start "$session" >>lttng.log 2>&1 || { echo "SKIP lttng: $(tail -n 1 lttng.log)"; return; }
 	LD_PRELOAD=$so ./calls
 	lttng stop "$session" >>lttng.log 2>&1
@@ -92,6 +92,9 @@ lttng_part() {
 	reference trace self >want
 	cmp -s want got
 	ok "wall time: $(cat want) ns in, $(cat got) out" $?
+	babeltrace2 TRACE --debug-info --component=sink.flame.folded >debug-info.folded
+	cmp -s wall.folded debug-info.folded
+	ok "the same names behind debug-info: $(diff wall.folded debug-info.folded | head -n 3 | tr '\n' ' ')" $?
 	reference trace calls >want
 	awk '{ sum += $NF } END { printf "%.0f\n", sum }' calls.folded >got
 	cmp -s want got
