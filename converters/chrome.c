@@ -658,6 +658,14 @@ static int read_trace(struct flame_reader *rd)
 	return token == FLAME_JSON_ERROR ? FLAME_EDAMAGED : err;
 }
 
+/* Return: FLAME_EDAMAGED where something follows: a second trace, say. */
+static int read_after(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+
+	return flame_json_next(&st->json) == FLAME_JSON_ERROR ? FLAME_EDAMAGED : 0;
+}
+
 /* Sums of a thread's events. */
 
 static int compare_events(const void *a, const void *b, void *arg)
@@ -1037,6 +1045,8 @@ static int read(struct flame_reader *rd)
 	start(rd);
 	flame_json_init(&st->json, rd->input);
 	err = read_trace(rd);
+	if (!err)
+		err = read_after(rd);
 	if (err && !(err == FLAME_EDAMAGED && st->json.error))
 		return err;
 	broken = err && !is_complete(&st->json, array);

@@ -84,7 +84,7 @@ struct reading {
 	size_t nr_stacks, room_stacks;
 	struct flame_number *weights;	/* that came before their samples */
 	size_t nr_weights, room_weights;
-	bool has_samples, has_weights;
+	bool has_samples, has_weights, has_events;
 	struct open_frame *open;
 	size_t nr_open, room_open;
 	struct flame_number at, end;
@@ -480,6 +480,8 @@ static int end_profile(struct flame_reader *rd)
 		if (r->has_end && subtract(r->end, r->at, &spent))
 			err = go_to(rd, r->end);
 	}
+	if (!r->has_samples && !r->has_events && !st->json.error)
+		flame_note(rd, "profile %zu has neither samples nor events: it is of no known type", st->nr_profiles);
 	if (r->has_samples && !r->has_weights && !st->json.error) {
 		if (r->nr_stacks)
 			flame_note(rd, "profile %zu has no weights: each of its samples counts 1", st->nr_profiles);
@@ -487,7 +489,7 @@ static int end_profile(struct flame_reader *rd)
 			err = add_weight(rd, r->stacks[i], (struct flame_number){ 1, 0 });
 	}
 	r->nr_open = r->nr_stacks = r->nr_weights = 0;
-	r->has_samples = r->has_weights = r->has_at = r->has_end = false;
+	r->has_samples = r->has_weights = r->has_events = r->has_at = r->has_end = false;
 	return err;
 }
 
@@ -509,8 +511,10 @@ static int profile_member(struct flame_reader *rd)
 		return read_samples(rd);
 	if (token == FLAME_JSON_ARRAY && key == WEIGHTS && !st->r.has_weights)
 		return read_weights(rd);
-	if (token == FLAME_JSON_ARRAY && key == EVENTS)
+	if (token == FLAME_JSON_ARRAY && key == EVENTS) {
+		st->r.has_events = true;
 		return read_events(rd);
+	}
 	if (token == FLAME_JSON_STRING && key == NAME)
 		st->r.to->name = flame_intern(st->numbers, json->text.s, json->text.len);
 	else if (token == FLAME_JSON_STRING && key == UNIT)

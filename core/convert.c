@@ -396,6 +396,23 @@ static void note_unheeded(struct flame_reader *rd)
 		flame_note(rd, "--count changes nothing here: the values are counts already");
 }
 
+/* --from may have been wrong: then the converter's own complaint does not help. */
+static void hint_format(struct job *job)
+{
+	const struct flame_converter *tie, *other;
+
+	if (!job->rd.options->from || probe(job->rd.converter, job->head) != FLAME_SCORE_NOT)
+		return;
+	for (size_t i = 0; i < job->rd.diag->nr_messages; i++) {
+		if (strstr(job->rd.diag->messages[i].text, "--from"))
+			return;
+	}
+	other = recognise(job->head, job->rd.converter, &tie);
+	if (other && !tie)
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "this looks like %s (%s): use --from %s", other->name, other->summary,
+			       other->name);
+}
+
 static int read_slices(struct job *job)
 {
 	const struct flame_converter *c = job->rd.converter;
@@ -419,7 +436,9 @@ static int read_slices(struct job *job)
 		err = c->finish(&job->rd, &job->profile);
 	flame_diag_report_skips(job->rd.diag);
 	if (!err && !flame_nr_samples(job->profile))
-		err = no_samples(job);
+		return no_samples(job);
+	if (err)
+		hint_format(job);
 	return err;
 }
 

@@ -193,5 +193,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
  * Return: its row, or 0 after an error in @diag that lists the types.
  */
 flame_type flame_choose_type(const struct flame_profile *p, const char *event, struct flame_diag *diag);
+/* All values of @type are 0: an error in @diag says so, and what other types there are. */
+void flame_explain_zero(const struct flame_profile *p, flame_type type, struct flame_diag *diag);
 
 #endif

@@ -151,3 +151,20 @@ flame_type flame_choose_type(const struct flame_profile *p, const char *event, s
 	free(others);
 	return type;
 }
+
+void flame_explain_zero(const struct flame_profile *p, flame_type type, struct flame_diag *diag)
+{
+	struct flame_span name = flame_string_get(p, flame_type_get(p, type)->name);
+	char *others = list_types(p, type);
+
+	if (!others || !*others)
+		flame_diag_add(diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
+			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
+	else if (count_samples(p, type))
+		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0; there are %s. --event NAME chooses", (int)name.len,
+			       name.s, others);
+	else
+		flame_diag_add(diag, FLAME_ERROR, "no samples of %.*s; there are %s. --event NAME chooses", (int)name.len,
+			       name.s, others);
+	free(others);
+}

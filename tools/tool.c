@@ -126,8 +126,7 @@ flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_prof
 	}
 	type = flame_choose_type(p, tool->read.event, &diag);
 	if (type && !has_value(p, type)) {
-		flame_diag_add(&diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
-			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
+		flame_explain_zero(p, type, &diag);
 		type = 0;
 	}
 	print_messages(tool, tool->inputs[i], &diag);
