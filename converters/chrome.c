@@ -1013,6 +1013,40 @@ static void tell_profiles(struct flame_reader *rd)
 	free(text);
 }
 
+/* Return: the threads that have samples; owned by the caller; NULL without memory. */
+static char *list_threads(const struct flame_reader *rd)
+{
+	const struct state *st = rd->state;
+	char buf[32], *text = NULL;
+	size_t size, nr = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 1; out && i < st->nr_threads && nr < 20; i++) {
+		struct flame_span name = thread_text(rd->profile, &st->threads[i], buf, sizeof(buf));
+
+		if (st->threads[i].mark)
+			fprintf(out, "%s%.*s", nr++ ? ", " : "", (int)(name.len < 60 ? name.len : 60), name.s);
+	}
+	if (out)
+		fclose(out);
+	return text;
+}
+
+/* Marks become threads' names; of the threads only the one that --profile names is kept. */
+static int choose_threads(struct flame_reader *rd)
+{
+	const struct state *st = rd->state;
+	bool chosen = rd->options->profile && !st->only && flame_nr_samples(rd->profile);
+	char *threads = chosen ? list_threads(rd) : NULL;
+	int err = name_threads(rd);
+
+	if (!err && chosen && !flame_nr_samples(rd->profile))
+		err = flame_fail(rd, FLAME_EARG, "there is no thread '%s' with samples in it; there are: %s",
+				 rd->options->profile, threads ? threads : "others");
+	free(threads);
+	return err;
+}
+
 static void tell_losses(struct flame_reader *rd)
 {
 	const struct state *st = rd->state;
@@ -1065,9 +1099,7 @@ static int read(struct flame_reader *rd)
 		err = sum_events(rd);
 	tell_profiles(rd);
 	tell_losses(rd);
-	if (!err && st->marks)
-		err = name_threads(rd);
-	return err;
+	return !err && st->marks ? choose_threads(rd) : err;
 }
 
 static void release(struct flame_reader *rd)
