@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../core/demangle.h"
+#include "../core/folded.h"
 #include "../core/table.h"
 #include "../core/tidy.h"
 #include "pprof.h"
@@ -79,6 +80,13 @@ static size_t known_name(const struct flame_reader *rd, struct pprof_scratch *sc
 	struct flame_span base = flame_tidy_offset(symbol), name = base;
 	char *demangled = NULL;
 
+	/* A thread's name is no function's: nothing in it is an argument list. */
+	if (symbol.len && flame_thread_frame(symbol) == symbol.len) {
+		if (!reserve(scratch, symbol.len + EXTRA))
+			return 0;
+		memcpy(scratch->bytes, symbol.s, symbol.len);
+		return symbol.len;
+	}
 	if (o->demangle && flame_demangle(base, &demangled))
 		name = (struct flame_span){ demangled, strlen(demangled) };
 	if (!reserve(scratch, name.len + symbol.len + EXTRA)) {
@@ -127,7 +135,9 @@ flame_frame pprof_frame(struct flame_reader *rd, struct pprof_scratch *scratch, 
 	}
 	if (info.kind == FLAME_USER && is_kernel(place->module))
 		info.kind = FLAME_KERNEL;
-	name = flame_tidy_raw((struct flame_span){ scratch->bytes, len }, scratch->bytes);
+	name = (struct flame_span){ scratch->bytes, len };
+	if (flame_thread_frame(name) != len)
+		name = flame_tidy_raw(name, scratch->bytes);
 	info.name = flame_intern(rd->profile, name.s, name.len);
 	info.module = flame_intern(rd->profile, place->module.s, place->module.len);
 	info.file = flame_intern(rd->profile, place->file.s, place->file.len);
