@@ -12,6 +12,7 @@
 #   name differently (__libc_start_main_impl), so --inline marks it. It is not inlined; it has no mark here.
 # - Where the kernel has two names for one address (__x86_indirect_thunk_rax and __pi___x86_indirect_thunk_rax), perf
 #   and we may choose another one.
+# - The text's only: perf names an entry of the PLT "@plt" where it cannot tell whose it is.
 
 bin=${1:?usage: tests/record/dlfilter.sh BIN_DIR}
 bin=$(cd "$bin" && pwd) || exit 2
@@ -97,7 +98,7 @@ perf record -q -o try.data -- true >perf.log 2>&1 || skip "perf record: $(tail -
 
 # Without the differences of names, see above.
 same_names() {
-	sed 's/;_dl_start_user;/;_start;/; s/;__pi_/;/g' "$1" | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n }
+	sed 's/;_dl_start_user;/;_start;/; s/;__pi_/;/g; s/;[^;@ ]*@plt/;@plt/g' "$1" | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n }
 		END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort
 }
 
