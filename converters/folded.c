@@ -21,6 +21,7 @@
 #include "../core/feeder.h"
 #include "../core/folded.h"
 #include "../core/merge.h"
+#include "../core/meta.h"
 #include "../core/missed.h"
 #include "../core/number.h"
 #include "../core/prefix.h"
@@ -308,11 +309,14 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 	return true;
 }
 
-static void read_comment(struct state *st, struct flame_span line)
+static void read_comment(struct flame_reader *rd, struct flame_span line)
 {
+	struct state *st = rd->state;
+
 	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
-	    !set_header(st->unit, sizeof(st->unit), line, "# unit: "))
-		set_header(st->kind, sizeof(st->kind), line, "# kind: ");
+	    !set_header(st->unit, sizeof(st->unit), line, "# unit: ") &&
+	    !set_header(st->kind, sizeof(st->kind), line, "# kind: ") && rd->profile)
+		flame_meta_parse(rd->profile, line);
 }
 
 static flame_type make_type(struct flame_profile *p, const char *name, const char *unit, const char *kind)
@@ -347,7 +351,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	if (!last.len)
 		return 0;
 	if (line.s[0] == '#') {
-		read_comment(st, line);
+		read_comment(rd, line);
 		return 0;
 	}
 	switch (flame_number_parse(last, &n)) {
@@ -421,7 +425,7 @@ static int prepare(struct flame_reader *rd, struct flame_span head)
 		const char *nl = memchr(head.s, '\n', head.len);
 		size_t n = nl ? (size_t)(nl - head.s) : head.len;
 
-		read_comment(rd->state, (struct flame_span){ head.s, n && head.s[n - 1] == '\r' ? n - 1 : n });
+		read_comment(rd, (struct flame_span){ head.s, n && head.s[n - 1] == '\r' ? n - 1 : n });
 		head.s += nl ? n + 1 : n;
 		head.len -= nl ? n + 1 : n;
 	}

@@ -248,6 +248,32 @@ uint32_t flame_nr_samples(const struct flame_profile *p);	/* rows, 0 .. nr - 1 *
 const struct flame_sample *flame_sample_get(const struct flame_profile *p, uint32_t row);
 /* Return: true where some sample has just this @stack. */
 bool flame_stack_has_samples(const struct flame_profile *p, flame_stack stack);
+/*
+ * What is known of a recording besides its samples. Rows of strings; 0 is unknown everywhere.
+ * A converter fills in what its file says, and nothing that it does not say.
+ */
+struct flame_meta {
+	flame_string tool;	/* that recorded, with its version: "perf 6.1.158" */
+	flame_string command;	/* the recorder's command line, its arguments apart by blanks */
+	flame_string host;
+	flame_string runtime;	/* what ran: "OpenJDK 25.0.1", "node v18.20.4" */
+	uint64_t start_ns;	/* since 1970 */
+	uint64_t duration_ns;	/* of the recording, as the recorder says */
+	uint64_t first_ns, last_ns;	/* of its samples, by the recorder's clock; flame_meta_time() */
+	uint64_t throttled;	/* times that sampling was held up because it was too fast */
+	uint64_t period;	/* events between two samples, where the recorder counts these */
+	uint32_t frequency_hz;	/* that samples were asked for, a CPU or a thread */
+	uint32_t depth_max;	/* frames that the recorder keeps of a stack at most */
+	uint32_t nr_cpus;	/* of the machine */
+};
+
+/* What is known of @p's recording, to be read and filled in; owned by @p. */
+struct flame_meta *flame_meta(struct flame_profile *p);
+const struct flame_meta *flame_meta_get(const struct flame_profile *p);
+/* A sample was taken at @ns. */
+void flame_meta_time(struct flame_profile *p, uint64_t ns);
+/* Return: how long was recorded, in ns: what the recorder says, or else from the first sample to the last; 0: unknown. */
+uint64_t flame_meta_duration(const struct flame_profile *p);
 /* Losses that the recorder itself reported. */
 void flame_lost_add(struct flame_profile *p, uint64_t nr);
 uint64_t flame_lost(const struct flame_profile *p);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta.h"
 #include "number.h"
 #include "order.h"
 #include "sort.h"
@@ -382,6 +383,7 @@ static void write_header(const struct writer *w)
 		fprintf(w->out, "# unit: %.*s\n", (int)unit.len, unit.s);
 	if (*flame_value_kind_name(type->kind))
 		fprintf(w->out, "# kind: %s\n", flame_value_kind_name(type->kind));
+	flame_meta_write(w->p, w->out);
 }
 
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)

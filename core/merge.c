@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "merge.h"
+#include "meta.h"
 #include "table.h"
 
 uint32_t *flame_frames_copy(struct flame_profile *p, const struct flame_profile *from)
@@ -153,6 +154,7 @@ int flame_profile_merge(struct flame_profile *p, const struct flame_profile *fro
 	if (!err)
 		err = flame_samples_copy(p, from, stacks);
 	flame_lost_add(p, flame_lost(from));
+	flame_meta_copy(p, from);
 	free(frames);
 	free(stacks);
 	return err ? err : flame_profile_error(p);

@@ -74,6 +74,7 @@ struct flame_profile {
 	uint64_t *is_sampled;	/* a bit a stack: some sample has it */
 	size_t room_is_sampled;
 	uint64_t lost;
+	struct flame_meta meta;
 };
 
 /* Note the first failure. Return: 0, for functions that return rows. */

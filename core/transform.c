@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "merge.h"
+#include "meta.h"
 #include "table.h"
 
 struct step {
@@ -246,6 +247,7 @@ static int run_step(struct flame_profile **p, step_function *function, const cha
 	if (!err)
 		err = flame_profile_error(s.to);
 	flame_lost_add(s.to, flame_lost(*p));
+	flame_meta_copy(s.to, *p);
 	free(s.frames);
 	free(s.map);
 	free(s.matches);

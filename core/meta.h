@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_META_H
+#define FLAME_META_H
+/*
+ * What is known of a recording (struct flame_meta), as lines of folded text:
+ *
+ *	# tool: perf 6.1.158
+ *	# duration: 30012345678 ns
+ *	# frequency: 99 Hz
+ */
+#include <stdio.h>
+
+#include "flame.h"
+
+/* What @p does not know yet is taken from @from. Times of samples meet: @p's reach over both. */
+void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from);
+/* Write a line for each that is known, losses included. Errors stay in @out. */
+void flame_meta_write(const struct flame_profile *p, FILE *out);
+/* Take in @line where it is one of those, without its newline. Return: whether it is. */
+bool flame_meta_parse(struct flame_profile *p, struct flame_span line);
+
+#endif
