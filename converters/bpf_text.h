@@ -66,8 +66,6 @@ flame_frame *bpf_path(struct bpf_text *t, size_t nr);
 /* End it. */
 int bpf_path_add(struct bpf_text *t, size_t nr, flame_type type, int64_t value);
 
-struct flame_span bpf_trim(struct flame_span s);
-bool bpf_starts(struct flame_span s, const char *start);
 /* Parse all of @s, a whole number. */
 enum flame_number_result bpf_integer(struct flame_span s, int64_t *value);
 

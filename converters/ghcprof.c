@@ -41,20 +41,6 @@ static const struct {
 	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION },
 };
 
-/* Cut the last word off @line. */
-static struct flame_span cut_word(struct flame_span *line)
-{
-	struct flame_span word;
-	size_t start;
-
-	*line = span_trim_end(*line);
-	for (start = line->len; start && !is_space(line->s[start - 1]);)
-		start--;
-	word = span_from(*line, start);
-	*line = span_to(*line, start);
-	return word;
-}
-
 static bool is_header(struct flame_span line)
 {
 	return span_starts(line, "COST CENTRE") && span_find(line, "entries") < line.len;
@@ -95,17 +81,17 @@ static bool parse_values(const struct state *st, struct flame_span *line, int64_
 	struct flame_span word;
 	int64_t ignored;
 
-	if (st->has_exact && (!span_is_int(cut_word(line), &v[3]) || !span_is_int(cut_word(line), &v[1])))
+	if (st->has_exact && (!span_is_int(span_last_word(line), &v[3]) || !span_is_int(span_last_word(line), &v[1])))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		if (!parse_tenths(cut_word(line), &ignored))
+		if (!parse_tenths(span_last_word(line), &ignored))
 			return false;
 	}
-	if (!parse_tenths(cut_word(line), &v[2]) || !parse_tenths(cut_word(line), &v[0]))
+	if (!parse_tenths(span_last_word(line), &v[2]) || !parse_tenths(span_last_word(line), &v[0]))
 		return false;
 	/* Entries and number: two, which must be there, or a name would be cut. */
 	for (int i = 0; i < 2; i++) {
-		word = cut_word(line);
+		word = span_last_word(line);
 		if (!span_is_int(word, &ignored))
 			return false;
 	}

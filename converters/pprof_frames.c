@@ -9,23 +9,12 @@
 
 #include "../core/demangle.h"
 #include "../core/folded.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "../core/tidy.h"
 #include "pprof.h"
 
 #define EXTRA 64	/* bytes that a name may gain: an address, a line number, brackets */
-
-bool pprof_equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
-}
-
-bool pprof_starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
 
 static struct flame_span base_name(struct flame_span path)
 {
@@ -43,8 +32,8 @@ static struct flame_span base_name(struct flame_span path)
 
 static bool is_kernel(struct flame_span module)
 {
-	return pprof_starts(module, "[kernel") || pprof_starts(module, "[guest.kernel") ||
-	       pprof_starts(base_name(module), "vmlinux");
+	return span_starts(module, "[kernel") || span_starts(module, "[guest.kernel") ||
+	       span_starts(base_name(module), "vmlinux");
 }
 
 static bool reserve(struct pprof_scratch *scratch, size_t len)
@@ -174,7 +163,7 @@ enum flame_value_kind pprof_value_kind(struct flame_span name)
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (pprof_starts(name, kinds[i].start))
+		if (span_starts(name, kinds[i].start))
 			return kinds[i].kind;
 	}
 	return FLAME_VALUE_OTHER;
@@ -197,7 +186,7 @@ static uint32_t cut_scale(struct flame_span *unit)
 	uint32_t scale = 0;
 	size_t i = 3;
 
-	if (!pprof_starts(*unit, "1e-"))
+	if (!span_starts(*unit, "1e-"))
 		return 0;
 	for (; i < unit->len && i < 5 && unit->s[i] >= '0' && unit->s[i] <= '9'; i++)
 		scale = scale * 10 + (uint32_t)(unit->s[i] - '0');
@@ -240,7 +229,7 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 	if (!name.len)
 		name = PPROF_SPAN("value");
 	if (!unique_name(rd->profile, &name, unit, &text)) {
-		if (pprof_equals(unit, "nanoseconds"))
+		if (span_equals(unit, "nanoseconds"))
 			unit = PPROF_SPAN("ns");
 		info.name = flame_intern(rd->profile, name.s, name.len);
 		info.unit = flame_intern(rd->profile, unit.s, unit.len);

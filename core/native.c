@@ -9,35 +9,17 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "span.h"
 #include "table.h"
 #include "tidy.h"
 
 /* What a module tells of its code. */
 
-static bool starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
-
-static bool ends(struct flame_span s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
-}
-
-static bool equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
-}
-
 static struct flame_span base_name(struct flame_span module)
 {
 	const char *slash;
 
-	if (ends(module, " (deleted)"))
+	if (span_ends(module, " (deleted)"))
 		module.len -= strlen(" (deleted)");
 	slash = memrchr(module.s, '/', module.len);
 	if (slash) {
@@ -51,9 +33,9 @@ static bool is_jit(struct flame_span module)
 {
 	struct flame_span base = base_name(module);
 
-	if (starts(module, "[JIT") || starts(module, "/memfd:doublemapper") || starts(base, "jitted-"))
+	if (span_starts(module, "[JIT") || span_starts(module, "/memfd:doublemapper") || span_starts(base, "jitted-"))
 		return true;
-	return starts(base, "perf-") && ends(base, ".map");
+	return span_starts(base, "perf-") && span_ends(base, ".map");
 }
 
 /* @unknown: no symbol was found. The unresolved vdso counts as kernel, as it always did; its functions do not. */
@@ -62,16 +44,16 @@ static bool is_kernel(struct flame_span module, bool unknown)
 	static const char *const user[] = { "[vdso]", "[heap]", "[stack", "[anon", "[vvar]", "[uprobes]", "[vsyscall]" };
 	struct flame_span base = base_name(module);
 
-	if (equals(module, "[unknown]") || starts(module, "[JIT"))
+	if (span_equals(module, "[unknown]") || span_starts(module, "[JIT"))
 		return false;
-	if (equals(module, "[vdso]") && unknown)
+	if (span_equals(module, "[vdso]") && unknown)
 		return true;
 	for (size_t i = 0; i < sizeof(user) / sizeof(*user); i++) {
-		if (starts(module, user[i]))
+		if (span_starts(module, user[i]))
 			return false;
 	}
-	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_") || ends(base, ".ko") ||
-	       ends(base, ".ko.gz") || ends(base, ".ko.xz") || ends(base, ".ko.zst");
+	return span_starts(module, "[") || span_starts(base, "vmlinux") || span_starts(module, "bpf_") || span_ends(base, ".ko") ||
+	       span_ends(base, ".ko.gz") || span_ends(base, ".ko.xz") || span_ends(base, ".ko.zst");
 }
 
 /* Names. */
@@ -83,7 +65,7 @@ static bool reserve_name(struct flame_native_namer *namer, size_t len)
 
 static bool is_unknown(struct flame_span s)
 {
-	return !s.len || equals(s, "[unknown]");
+	return !s.len || span_equals(s, "[unknown]");
 }
 
 /* "[libc.so.6]" where the module is known, with the address under --addrs. */
@@ -223,7 +205,7 @@ static bool is_skipped_after(const struct flame_reader *rd, flame_frame frame)
 	struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frame)->name);
 
 	for (size_t i = 0; rd->options->skip_after[i]; i++) {
-		if (equals(name, rd->options->skip_after[i]))
+		if (span_equals(name, rd->options->skip_after[i]))
 			return true;
 	}
 	return false;
