@@ -5,11 +5,13 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "demangle.h"
 #include "span.h"
+#include "symbol.h"
 #include "table.h"
 #include "tidy.h"
 
@@ -167,17 +169,33 @@ static bool add_unknown(struct flame_native_namer *namer, struct flame_reader *r
 			 is_jit(code->module) ? FLAME_JIT : kind);
 }
 
-size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
+static bool add_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
 {
-	bool unknown = is_unknown(code->symbol), ok;
+	bool unknown = is_unknown(code->symbol);
 	enum flame_kind kind = code->inlined ? FLAME_INLINED : is_kernel(code->module, unknown) ? FLAME_KERNEL : FLAME_USER;
 
-	namer->nr_frames = 0;
 	if (unknown)
-		ok = add_unknown(namer, rd, code, kind);
-	else
-		ok = is_jit(code->module) ? add_jit(namer, rd, code) : add_symbol(namer, rd, code, kind);
-	return ok ? namer->nr_frames : 0;
+		return add_unknown(namer, rd, code, kind);
+	return is_jit(code->module) ? add_jit(namer, rd, code) : add_symbol(namer, rd, code, kind);
+}
+
+size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
+{
+	namer->nr_frames = 0;
+	return add_frames(namer, rd, code) ? namer->nr_frames : 0;
+}
+
+bool flame_native_offset(struct flame_native_namer *namer, const struct flame_reader *rd, struct flame_native *code,
+			 uint64_t offset)
+{
+	if (!rd->options->offsets || !code->symbol.len)
+		return true;
+	if (!array_reserve((void **)&namer->symbol, &namer->room_symbol, code->symbol.len + 24, 1))
+		return false;
+	memcpy(namer->symbol, code->symbol.s, code->symbol.len);
+	code->symbol.len += (size_t)sprintf(namer->symbol + code->symbol.len, "+0x%llx", (unsigned long long)offset);
+	code->symbol.s = namer->symbol;
+	return true;
 }
 
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
@@ -192,9 +210,48 @@ flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_r
 	return flame_intern(rd->profile, name.s, name.len);
 }
 
+/* --srcline: where in its source the frame that was made last is. */
+static bool add_line(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_symbol_frame *f)
+{
+	flame_frame *frame = &namer->frames[namer->nr_frames - 1];
+	struct flame_frame_info info;
+	const char *base;
+	char *line;
+	int n;
+
+	if (!rd->options->srcline || !f->file || !f->line)
+		return true;
+	base = strrchr(f->file, '/');
+	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
+	if (n < 0)
+		return false;
+	info = *flame_frame_get(rd->profile, *frame);
+	info.name = flame_name_at_line(namer, rd, flame_string_get(rd->profile, info.name), (struct flame_span){ line, (size_t)n });
+	free(line);
+	*frame = flame_frame_row(rd->profile, &info);
+	return *frame != 0;
+}
+
+size_t flame_location_frames(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span module,
+			     const struct flame_location *loc, bool is_caller)
+{
+	namer->nr_frames = 0;
+	for (uint32_t i = 0; i < loc->nr_frames; i++) {
+		const struct flame_symbol_frame *f = &loc->frames[i];
+		struct flame_native code = { .symbol = { f->name, f->name_len }, .module = module, .address = { "", 0 },
+					     .inlined = f->kind == FLAME_INLINED };
+
+		if (!flame_native_offset(namer, rd, &code, loc->offset + is_caller) || !add_frames(namer, rd, &code) ||
+		    !add_line(namer, rd, f))
+			return 0;
+	}
+	return namer->nr_frames;
+}
+
 void flame_native_namer_release(struct flame_native_namer *namer)
 {
 	free(namer->name);
+	free(namer->symbol);
 	free(namer->frames);
 	*namer = (struct flame_native_namer){ 0 };
 }
