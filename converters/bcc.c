@@ -279,8 +279,7 @@ static int end_record(struct flame_reader *rd)
 	st->nr_items = 0;
 	if (rd->input->error)
 		return flame_skip(rd, "the stack that the end of the input cuts off");
-	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a stack: it is cut off; what came before is used");
-	rd->diag->damaged = true;
+	flame_damaged(rd, "the input ends inside a stack: it is cut off; what came before is used");
 	return 0;
 }
 

@@ -465,8 +465,7 @@ static int end_key(struct flame_reader *rd)
 	reset_key(st);
 	if (rd->input->error)
 		return flame_skip(rd, "the key that the end of the input cuts off");
-	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a map's key: it is cut off; what came before is used");
-	rd->diag->damaged = true;
+	flame_damaged(rd, "the input ends inside a map's key: it is cut off; what came before is used");
 	return 0;
 }
 

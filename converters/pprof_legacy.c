@@ -259,8 +259,7 @@ int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
 
 	while (flame_line(rd->input, &line)) {
 		if (is_next_profile(line)) {
-			rd->diag->damaged = true;
-			flame_diag_add(rd->diag, FLAME_WARNING, "another profile follows; only the first is used: give them one by one");
+			flame_damaged(rd, "another profile follows; only the first is used: give them one by one");
 			break;
 		}
 		while (line.len && (*line.s == ' ' || *line.s == '\t')) {

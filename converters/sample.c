@@ -235,11 +235,8 @@ static int read(struct flame_reader *rd)
 	st->tree.counts = true;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (!err && st->graph && st->tree.nr) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "the text ends inside the call graph; what came before is used");
-	}
+	if (!err && st->graph && st->tree.nr)
+		flame_damaged(rd, "the text ends inside the call graph; what came before is used");
 	if (!err)
 		err = flame_calltree_end(&st->tree);
 	if (st->tree.nr_short)

@@ -719,9 +719,7 @@ static int report_damage(struct flame_reader *rd, const char *what)
 
 	if (!rows)
 		return flame_fail(rd, FLAME_EFORMAT, "xctrace's XML is broken at line %llu: %s", line, what);
-	flame_diag_add(rd->diag, FLAME_WARNING,
-		       "xctrace's XML is broken at line %llu: %s; the %llu rows before are used", line, what, rows);
-	rd->diag->damaged = true;
+	flame_damaged(rd, "xctrace's XML is broken at line %llu: %s; the %llu rows before are used", line, what, rows);
 	return 0;
 }
 
@@ -763,12 +761,9 @@ static void report(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	if (st->nr_unresolved) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "references to elements that were not seen before: %llu; the file is not whole",
-			       (unsigned long long)st->nr_unresolved);
-	}
+	if (st->nr_unresolved)
+		flame_damaged(rd, "references to elements that were not seen before: %llu; the file is not whole",
+			      (unsigned long long)st->nr_unresolved);
 	if (st->too_many_frames)
 		flame_note(rd, "backtraces of more than %d frames (XCTRACE_FRAMES) lost those nearest to the root",
 			   XCTRACE_FRAMES);

@@ -892,10 +892,8 @@ int flame_json_report(const struct flame_json *j, struct flame_reader *rd, bool 
 				  j->cut ? "%s, at byte %" PRIu64 ": it is cut off, and nothing before that can be used" :
 					   "not JSON: %s, at byte %" PRIu64,
 				  j->error, j->offset);
-	rd->diag->damaged = true;
-	flame_diag_add(rd->diag, FLAME_WARNING,
-		       j->cut ? "%s, at byte %" PRIu64 ": it is cut off; what came before is used" :
-				"broken JSON: %s, at byte %" PRIu64 "; what came before is used",
-		       j->error, j->offset);
+	flame_damaged(rd, j->cut ? "%s, at byte %" PRIu64 ": it is cut off; what came before is used" :
+		      "broken JSON: %s, at byte %" PRIu64 "; what came before is used",
+		      j->error, j->offset);
 	return 0;
 }
