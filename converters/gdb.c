@@ -106,19 +106,11 @@ static struct flame_span unknown_name(struct flame_reader *rd, flame_string modu
 {
 	struct flame_stack_text *st = rd->state;
 	struct flame_span base = span_base(flame_string_get(rd->profile, module));
-	char *buf = flame_namer_room(&st->namer, base.len + address.len + 16), *to = buf;
+	char *buf = flame_namer_room(&st->namer, base.len + address.len + FLAME_UNKNOWN_EXTRA);
 
 	if (!buf)
 		return address;
-	*to++ = '[';
-	to = base.len ? mempcpy(to, base.s, base.len) : mempcpy(to, "unknown", 7);
-	if (rd->options->addrs && address.len) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, address.s, address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return (struct flame_span){ buf, (size_t)(to - buf) };
+	return (struct flame_span){ buf, flame_unknown_name(buf, base, rd->options->addrs ? address : span_to(address, 0)) };
 }
 
 /* The frame before has no code of its own. */

@@ -98,30 +98,11 @@ static bool parse_values(const struct state *st, struct flame_span *line, int64_
 	return true;
 }
 
-static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, struct flame_span module,
-			      struct flame_span place)
-{
-	struct state *st = rd->state;
-	char *buf = flame_namer_room(&st->namer, name.len + module.len + 1), *to = buf;
-	struct flame_frame_info info = {
-		.module = flame_intern(rd->profile, module.s, module.len),
-		.file = flame_intern(rd->profile, place.s, place.len),
-	};
-
-	if (!buf)
-		return 0;
-	if (module.len && !rd->options->simple_names) {
-		to = mempcpy(to, module.s, module.len);
-		*to++ = '.';
-	}
-	to = mempcpy(to, name.s, name.len);
-	return flame_namer_frame(&st->namer, rd, (struct flame_span){ buf, (size_t)(to - buf) }, &info);
-}
-
 static int read_node(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct flame_span rest = line, name, module = { "", 0 };
+	struct flame_frame_info info = { 0 };
 	int64_t v[NR_VALUES] = { 0 };
 	flame_frame frame;
 	int err;
@@ -129,7 +110,9 @@ static int read_node(struct flame_reader *rd, struct flame_span line)
 	if (!parse_values(st, &rest, v) || !span_word(&rest, &name))
 		return flame_skip(rd, "too few numbers in a line of the cost centre tree");
 	span_word(&rest, &module);
-	frame = make_frame(rd, name, module, span_trim(rest));
+	rest = span_trim(rest);
+	info.file = flame_intern(rd->profile, rest.s, rest.len);
+	frame = flame_namer_member(&st->namer, rd, module, '.', name, &info);
 	if (!frame)
 		return flame_profile_error(rd->profile);
 	err = flame_calltree_enter(&st->tree, (uint64_t)(name.s - line.s), frame, NULL);

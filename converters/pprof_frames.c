@@ -9,6 +9,7 @@
 
 #include "../core/demangle.h"
 #include "../core/folded.h"
+#include "../core/namer.h"
 #include "../core/span.h"
 #include "../core/table.h"
 #include "../core/tidy.h"
@@ -44,21 +45,16 @@ static bool reserve(struct pprof_scratch *scratch, size_t len)
 /* As for perf: "[libc.so.6]", under --addrs "[libc.so.6 <7f12>]"; without a module the address. */
 static size_t unknown_name(const struct flame_reader *rd, char *to, const struct pprof_place *place)
 {
-	struct flame_span base = base_name(place->module);
-	char *end = to;
+	char text[20];
+	struct flame_span base = base_name(place->module), address = { text, 0 };
 
 	if (!base.len && !place->address)
 		return (size_t)(stpcpy(to, "[unknown]") - to);
 	if (!base.len && !rd->options->addrs)
 		return (size_t)sprintf(to, "0x%llx", (unsigned long long)place->address);
-	if (!base.len)
-		base = PPROF_SPAN("unknown");
-	*end++ = '[';
-	end = mempcpy(end, base.s, base.len);
 	if (rd->options->addrs)
-		end += sprintf(end, " <%llx>", (unsigned long long)place->address);
-	*end++ = ']';
-	return (size_t)(end - to);
+		address.len = (size_t)sprintf(text, "%llx", (unsigned long long)place->address);
+	return flame_unknown_name(to, base, address);
 }
 
 /* Return: the length of the name that is now in @scratch; 0 without memory. */

@@ -341,18 +341,11 @@ static flame_frame make_frame(struct state *st)
 	/* Unresolved frames have their address as their name, which --addrs puts behind the binary's. */
 	if (!name.len)
 		name = address;
-	buf = flame_namer_room(&st->namer, name.len + module.len + address.len + 8);
+	buf = flame_namer_room(&st->namer, name.len + module.len + address.len + FLAME_UNKNOWN_EXTRA);
 	if (!buf)
 		return 0;
 	if (st->rd->options->addrs && module.len && span_starts(name, "0x")) {
-		char *to = buf;
-
-		*to++ = '[';
-		to = mempcpy(to, module.s, module.len);
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, address.s, address.len);
-		to = mempcpy(to, ">]", 2);
-		name = (struct flame_span){ buf, (size_t)(to - buf) };
+		name = (struct flame_span){ buf, flame_unknown_name(buf, module, address) };
 	} else if (!st->rd->options->raw_names) {
 		name = flame_tidy_half_rust(name, buf);
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "demangle.h"
+#include "namer.h"
 #include "span.h"
 #include "symbol.h"
 #include "table.h"
@@ -73,19 +74,10 @@ static bool is_unknown(struct flame_span s)
 /* "[libc.so.6]" where the module is known, with the address under --addrs. */
 static struct flame_span unknown_name(struct flame_native_namer *namer, bool addrs, const struct flame_native *code)
 {
-	bool known = !is_unknown(code->module);
-	struct flame_span base = known ? base_name(code->module) : (struct flame_span){ "unknown", 7 };
-	char *to = namer->name;
+	struct flame_span base = is_unknown(code->module) ? (struct flame_span){ "", 0 } : base_name(code->module);
+	size_t len = flame_unknown_name(namer->name, base, addrs ? code->address : (struct flame_span){ "", 0 });
 
-	*to++ = '[';
-	to = mempcpy(to, base.s, base.len);
-	if (addrs) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, code->address.s, code->address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return flame_tidy_raw((struct flame_span){ namer->name, (size_t)(to - namer->name) }, namer->name);
+	return flame_tidy_raw((struct flame_span){ namer->name, len }, namer->name);
 }
 
 static struct flame_span tidy(struct flame_native_namer *namer, const struct flame_read_options *options,
