@@ -277,10 +277,7 @@ static int end_record(struct flame_reader *rd)
 	if (!st->nr_items || rd->input->limit != UINT64_MAX)
 		return drop_record(rd);
 	st->nr_items = 0;
-	if (rd->input->error)
-		return flame_skip(rd, "the stack that the end of the input cuts off");
-	flame_damaged(rd, "the input ends inside a stack: it is cut off; what came before is used");
-	return 0;
+	return bpf_text_cut(rd, "a stack", "the stack that the end of the input cuts off");
 }
 
 /* Lines. */
@@ -420,14 +417,13 @@ static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct flame_span line;
-	int err = bpf_text_init(&st->text, rd), ended;
+	int err = bpf_text_init(&st->text, rd);
 
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err)
 		err = end_record(rd);
-	ended = bpf_text_end(&st->text, rd);
-	return err ? err : ended;
+	return bpf_text_end(&st->text, rd, err);
 }
 
 static void release(struct flame_reader *rd)

@@ -349,14 +349,22 @@ int bpf_text_init(struct bpf_text *t, struct flame_reader *rd)
 	return t->feeder ? 0 : FLAME_ENOMEM;
 }
 
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd)
+int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err)
 {
-	int err = flame_feeder_free(t->feeder);
+	int ended = flame_feeder_free(t->feeder);
 
 	t->feeder = NULL;
-	if (err == FLAME_EOVERFLOW)
+	if (ended == FLAME_EOVERFLOW)
 		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
-	return err;
+	return err ? err : ended;
+}
+
+int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason)
+{
+	if (rd->input->error)
+		return flame_skip(rd, reason);
+	flame_damaged(rd, "the input ends inside %s: it is cut off; what came before is used", what);
+	return 0;
 }
 
 void bpf_text_release(struct bpf_text *t)

@@ -463,10 +463,7 @@ static int end_key(struct flame_reader *rd)
 	if (rd->input->limit != UINT64_MAX)
 		return drop_key(rd);
 	reset_key(st);
-	if (rd->input->error)
-		return flame_skip(rd, "the key that the end of the input cuts off");
-	flame_damaged(rd, "the input ends inside a map's key: it is cut off; what came before is used");
-	return 0;
+	return bpf_text_cut(rd, "a map's key", "the key that the end of the input cuts off");
 }
 
 static int close_hist(struct flame_reader *rd)
@@ -790,15 +787,14 @@ static int read_json(struct flame_reader *rd)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	int err = bpf_text_init(&st->text, rd), ended;
+	int err = bpf_text_init(&st->text, rd);
 
 	/* Plain maps are gathered here where they are not told apart: the first type is the one that is used. */
 	if (!err && !rd->options->event)
 		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
 	if (!err)
 		err = st->json ? read_json(rd) : read_lines(rd);
-	ended = bpf_text_end(&st->text, rd);
-	return err ? err : ended;
+	return bpf_text_end(&st->text, rd, err);
 }
 
 static void release(struct flame_reader *rd)
