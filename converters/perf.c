@@ -20,6 +20,7 @@
 #include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/event.h"
+#include "../core/meta.h"
 #include "../core/native.h"
 #include "../core/scan.h"
 #include "../core/span.h"
@@ -352,12 +353,6 @@ static int read_header(struct flame_reader *rd, const struct perf_header *h)
 
 /* What perf script --header tells of the recording: "# hostname : vm". */
 
-static void set_string(struct flame_reader *rd, flame_string *to, struct flame_span value)
-{
-	if (!*to)
-		*to = flame_intern(rd->profile, value.s, value.len);
-}
-
 /* Return: the number behind @key in an event's description, 0 where it is not there. */
 static uint64_t event_number(struct flame_span text, const char *key)
 {
@@ -394,9 +389,9 @@ static void read_comment(struct flame_reader *rd, struct flame_span line)
 	if (colon == line.len || !value.len)
 		return;
 	if (span_equals(key, "hostname"))
-		set_string(rd, &meta->host, value);
+		flame_meta_text(rd->profile, &meta->host, value);
 	else if (span_equals(key, "cmdline"))
-		set_string(rd, &meta->command, value);
+		flame_meta_text(rd->profile, &meta->command, value);
 	else if (span_equals(key, "nrcpus online") && span_is_int(value, &nr) && nr <= UINT16_MAX && !meta->nr_cpus)
 		meta->nr_cpus = (uint32_t)nr;
 	else if (span_equals(key, "event"))
@@ -404,7 +399,7 @@ static void read_comment(struct flame_reader *rd, struct flame_span line)
 	if (!span_equals(key, "perf version") || value.len >= sizeof(tool) - 5)
 		return;
 	memcpy(tool + 5, value.s, value.len);
-	set_string(rd, &meta->tool, (struct flame_span){ tool, 5 + value.len });
+	flame_meta_text(rd->profile, &meta->tool, (struct flame_span){ tool, 5 + value.len });
 }
 
 /* Lines, one at a time. */

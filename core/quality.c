@@ -18,8 +18,8 @@
 #include "table.h"
 
 /*
- * A share of fewer samples is chance: of 100, a true 10% is seen as 4% to 16%. An input of sums has to have
- * that many stacks too, as nobody knows what its numbers count.
+ * A share of fewer samples is chance: of 100, a true 10% is seen as 4% to 16%. What is not counted by samples, or by
+ * who knows what, has to have that many stacks too.
  */
 #define JUDGE_SAMPLES 100
 #define JUDGE_STACKS 30
@@ -72,36 +72,40 @@ static const char *percent(char text[PERCENT_MAX], double share)
 	return text;
 }
 
-/* Add the finding @id, with the cause and the remedy of @remedy; what it says is put together as by printf. */
-__attribute__((format(printf, 7, 8))) static void add_as(struct check *c, const char *id, const char *remedy,
-							enum flame_severity severity, double number, const char *unit,
-							const char *format, ...)
+/* Add the finding @id, with the cause and the remedy of @remedy. @what becomes the finding's; NULL: no memory. */
+static void add_text(struct check *c, const char *id, const char *remedy, enum flame_severity severity, double number,
+		     const char *unit, char *what)
 {
 	const struct flame_remedy *r = flame_remedy_find(remedy, c->recorder, c->survey.runtime);
+	struct flame_finding f = { .severity = severity, .id = id, .number = number, .unit = unit, .what = what };
 	struct flame_quality *q = c->q;
-	struct flame_finding f = { .severity = severity, .id = id, .number = number, .unit = unit };
-	va_list args;
-	int n;
 
-	va_start(args, format);
-	n = vasprintf(&f.what, format, args);
-	va_end(args);
-	if (n < 0)
-		f.what = NULL;
 	f.cause = strdup(r->cause);
 	f.remedy = strdup(r->remedy);
-	if (f.what && f.cause && f.remedy &&
+	if (what && f.cause && f.remedy &&
 	    array_reserve((void **)&q->findings, &q->room_findings, q->nr_findings + 1, sizeof(f))) {
 		q->findings[q->nr_findings++] = f;
 		return;
 	}
-	free(f.what);
+	free(what);
 	free(f.cause);
 	free(f.remedy);
 	c->ok = false;
 }
 
-#define add(c, id, ...) add_as(c, id, id, __VA_ARGS__)
+/* The same with its own remedy; what it says is put together as by printf. */
+__attribute__((format(printf, 6, 7))) static void add(struct check *c, const char *id, enum flame_severity severity,
+						     double number, const char *unit, const char *format, ...)
+{
+	va_list args;
+	char *what;
+
+	va_start(args, format);
+	if (vasprintf(&what, format, args) < 0)
+		what = NULL;
+	va_end(args);
+	add_text(c, id, id, severity, number, unit, what);
+}
 
 /* ---- shares ---- */
 
@@ -172,15 +176,16 @@ static void write_modules(const struct flame_quality *q, bool leaf, FILE *out)
 		putc(')', out);
 }
 
-/* Return: what is said behind the share, owned by the caller; NULL without memory. */
-static char *detail_text(const struct check *c, const struct rule *rule)
+/* "38% of the profile has no symbol …". Return: owned by the caller; NULL without memory. */
+static char *share_text(const struct check *c, const struct rule *rule, double share)
 {
-	char *text = NULL;
+	char *text = NULL, number[PERCENT_MAX];
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
 		return NULL;
+	fprintf(out, "%s of the profile %s", percent(number, share), rule->what);
 	if (rule->detail == LEAF_MODULES || rule->detail == ANY_MODULES)
 		write_modules(c->q, rule->detail == LEAF_MODULES, out);
 	if (rule->detail == LIMIT && c->depth_max)
@@ -220,19 +225,13 @@ static void check_share(struct check *c, const struct rule *rule)
 {
 	double share = share_of(&c->q->shares, rule);
 	enum flame_severity severity = share >= rule->error ? FLAME_ERROR : share >= rule->warning ? FLAME_WARNING : FLAME_NOTE;
-	char text[PERCENT_MAX], *detail;
 	size_t nr = c->q->nr_findings;
 
 	if (share < rule->note || (rule->kinds && !(rule->kinds >> c->kind & 1)))
 		return;
-	detail = detail_text(c, rule);
-	if (detail)
-		add_as(c, rule->id, remedy_id(c, rule), severity, share * 100, "%", "%s of the profile %s%s", percent(text, share), rule->what, detail);
-	else
-		c->ok = false;
+	add_text(c, rule->id, remedy_id(c, rule), severity, share * 100, "%", share_text(c, rule, share));
 	if (c->q->nr_findings > nr)
 		c->q->findings[nr].summary = rule->summary;
-	free(detail);
 }
 
 /* ---- the recording ---- */
@@ -416,7 +415,8 @@ static void say_once(struct flame_quality *q)
 static void run(struct check *c, const char *format)
 {
 	struct flame_quality *q = c->q;
-	bool enough = q->nr_samples >= JUDGE_SAMPLES && (!holds_sums(format) || q->nr_stacks >= JUDGE_STACKS);
+	bool counted = is_sampled(c) && !holds_sums(format);
+	bool enough = q->nr_samples >= JUDGE_SAMPLES && (counted || q->nr_stacks >= JUDGE_STACKS);
 
 	check_number(c);
 	for (size_t i = 0; enough && i < sizeof(rules) / sizeof(*rules); i++)

@@ -13,13 +13,11 @@
 #include "traits.h"
 
 /* A stack's bits: traits of all its frames, whether one is outside of the kernel, and how many there are. */
-#define HAS_USER (1u << FLAME_NR_TRAITS)
-#define DEPTH_SHIFT (FLAME_NR_TRAITS + 1)
+#define STACK_TRAITS ((1u << FLAME_NR_STACK_TRAITS) - 1)
+#define HAS_USER (1u << FLAME_NR_STACK_TRAITS)
+#define UNSURE_ROOT (1u << (FLAME_NR_STACK_TRAITS + 1))	/* begins with a function whose name is not known */
+#define DEPTH_SHIFT (FLAME_NR_STACK_TRAITS + 2)
 #define DEPTH_MAX ((1u << (32 - DEPTH_SHIFT)) - 1)
-
-/* Of leaves only: stacks have other uses for these bits. */
-#define LEAF_TRAITS (FLAME_TRAIT_ADDRESS | FLAME_TRAIT_JIT | FLAME_TRAIT_WAIT | FLAME_TRAIT_SCHED)
-#define UNSURE_ROOT ((uint32_t)FLAME_TRAIT_WAIT)	/* begins with a function whose name is not known */
 
 #define ROOT_DEPTH 2		/* frames below the task among which a root counts as one */
 #define WALK_MAX 4000000	/* steps to callers for what few samples need: seconds would be too much */
@@ -44,7 +42,7 @@ static uint32_t depth_of(uint32_t bits)
 /* The bits of the stack that @frame makes of one with the bits @caller. */
 static uint32_t child(uint32_t caller, uint32_t frame)
 {
-	uint32_t depth = depth_of(caller), traits = frame & ~(uint32_t)LEAF_TRAITS;
+	uint32_t depth = depth_of(caller), traits = frame & STACK_TRAITS;
 
 	/* The C library starts programs: where its symbols are missing that is no harm. */
 	if (!depth && frame & FLAME_TRAIT_LIBC && frame & FLAME_TRAIT_UNKNOWN)
@@ -53,7 +51,8 @@ static uint32_t child(uint32_t caller, uint32_t frame)
 		traits |= UNSURE_ROOT;
 	if (depth >= ROOT_DEPTH)
 		traits &= ~(uint32_t)FLAME_TRAIT_ROOT;
-	if (!(frame & (FLAME_TRAIT_KERNEL | FLAME_TRAIT_TASK)))
+	/* What the kernel calls is the kernel: not all profilers say so of each frame. */
+	if (!((frame | caller) & FLAME_TRAIT_KERNEL) && !(frame & FLAME_TRAIT_TASK))
 		traits |= HAS_USER;
 	if (!(frame & FLAME_TRAIT_TASK) && depth < DEPTH_MAX)
 		depth++;
@@ -143,8 +142,8 @@ static void add_shares(struct walk *w, struct flame_survey *s, uint32_t bits, ui
 	q->unknown_any += unknown || bits & FLAME_TRAIT_UNKNOWN ? value : 0;
 	q->jit_unmapped += unknown && leaf & FLAME_TRAIT_JIT ? value : 0;
 	q->addresses += unknown && leaf & FLAME_TRAIT_ADDRESS ? value : 0;
-	q->unknown_kernel += unknown && leaf & FLAME_TRAIT_KERNEL ? value : 0;
-	q->kernel += leaf & FLAME_TRAIT_KERNEL ? value : 0;
+	q->unknown_kernel += unknown && bits & FLAME_TRAIT_KERNEL ? value : 0;
+	q->kernel += bits & FLAME_TRAIT_KERNEL ? value : 0;
 	q->waiting += leaf & FLAME_TRAIT_WAIT ? value : 0;
 	q->switched_out += leaf & FLAME_TRAIT_SCHED ? value : 0;
 	q->idle += bits & FLAME_TRAIT_IDLE ? value : 0;
