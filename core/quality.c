@@ -185,7 +185,7 @@ static char *share_text(const struct check *c, const struct rule *rule, double s
 
 	if (!out)
 		return NULL;
-	fprintf(out, "%s of the profile %s", percent(number, share), rule->what);
+	fprintf(out, "%s%s of the profile %s", c->q->estimated ? "about " : "", percent(number, share), rule->what);
 	if (rule->detail == LEAF_MODULES || rule->detail == ANY_MODULES)
 		write_modules(c->q, rule->detail == LEAF_MODULES, out);
 	if (rule->detail == LIMIT && c->depth_max)
@@ -362,6 +362,7 @@ static void take_figures(struct check *c)
 	struct flame_quality *q = c->q;
 
 	q->shares = c->survey.shares;
+	q->estimated = c->survey.estimated;
 	q->total = c->survey.total;
 	q->nr_stacks = c->survey.nr_stacks;
 	q->duration_s = (double)flame_meta_duration(c->p) / 1e9;
@@ -442,7 +443,7 @@ int flame_quality_check(struct flame_quality *q, const struct flame_profile *p, 
 		format = flame_string_get(p, meta->format).s;
 	c.recorder = flame_recorder_of(p, format);
 	c.depth_max = meta->depth_max ? meta->depth_max : flame_recorder_depth(c.recorder);
-	c.ok = !flame_survey_make(&c.survey, p, type, c.depth_max);
+	c.ok = !flame_survey_make(&c.survey, p, type, c.depth_max, options && options->quick);
 	c.native = c.ok && is_native(&c, format);
 	if (c.ok)
 		take_figures(&c);

@@ -67,6 +67,7 @@ struct flame_quality {
 	double achieved_hz;	/* samples by duration, all threads together */
 	double margin;		/* 1% may be off by this many percent points, in 19 of 20 recordings */
 	uint64_t lost, throttled;
+	bool estimated;		/* the shares are those of some samples: within 2 percent points in 19 of 20 profiles */
 	struct flame_quality_shares shares;
 	struct flame_missing *missing;	/* the widest first; at most FLAME_QUALITY_MISSING */
 	size_t nr_missing;
@@ -77,6 +78,7 @@ struct flame_quality {
 struct flame_quality_options {
 	const char *format;	/* converter that read the profile; NULL: as flame_read() noted in it */
 	bool count;		/* values were replaced by counts of samples */
+	bool quick;		/* of large profiles only some samples are looked at, for a glance in a millisecond */
 };
 
 /*

@@ -16,15 +16,16 @@ struct flame_survey {
 	uint64_t nr_samples;		/* counted by the rows */
 	int64_t total;
 	uint64_t nr_stacks;
-	uint32_t deepest;		/* frames below the task */
+	bool estimated;			/* of some samples */
 	double rooted;			/* part that starts with what threads start with, outside of the kernel */
 };
 
 /*
- * @depth_max: frames that the recorder keeps; 0: no limit. Return: 0 or FLAME_ENOMEM, with @s to be released in
- * both cases.
+ * @depth_max: frames that the recorder keeps; 0: no limit. @quick: of large profiles only some samples are looked
+ * at. Return: 0 or FLAME_ENOMEM, with @s to be released in both cases.
  */
-int flame_survey_make(struct flame_survey *s, const struct flame_profile *p, flame_type type, uint32_t depth_max);
+int flame_survey_make(struct flame_survey *s, const struct flame_profile *p, flame_type type, uint32_t depth_max,
+		      bool quick);
 void flame_survey_release(struct flame_survey *s);
 
 #endif

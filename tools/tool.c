@@ -144,7 +144,7 @@ static bool is_whole(const struct tool *tool)
 
 void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type)
 {
-	const struct flame_quality_options options = { .count = tool->read.count };
+	const struct flame_quality_options options = { .count = tool->read.count, .quick = true };
 	struct flame_diag diag = { 0 };
 	struct flame_quality quality;
 	flame_type before, after;
