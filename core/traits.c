@@ -157,6 +157,8 @@ static const struct named prefixes[] = {
 	{ "JavaCalls::", FLAME_TRAIT_JVM },
 	{ "JavaThread::", FLAME_TRAIT_JVM },
 	{ "[Missed ", FLAME_TRAIT_MISSED },
+	{ "[guest.kernel", KERNEL },
+	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
 	{ "__libc_start_main@", ROOT },
 	{ "_dl_", FLAME_TRAIT_LIBC },
