@@ -16,6 +16,7 @@ enum program {
 #define MAX_SKIP_AFTER 32
 #define MAX_LABELS 16
 #define MAX_INPUTS 2
+#define MAX_FAIL_ON 32
 
 struct tool {
 	enum program program;
@@ -32,6 +33,13 @@ struct tool {
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
 	const char *to;			/* fgdiff's output format */
+	struct flame_compare_options compare;
+	const char *fail_on[MAX_FAIL_ON];
+	size_t nr_fail_on;
+	double min;			/* percent */
+	unsigned int top;		/* 0: as the format has it */
+	bool paths;
+	bool normalize;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;

@@ -229,6 +229,14 @@ static void put_notes(struct picture *pic)
 					  : " are hatched or left out</text>\n");
 		y += pic->font.size + 4;
 	}
+	for (size_t i = 0; i < pic->nr_remarks; i++) {
+		put_text_start(out, "note", SVG_XPAD, y);
+		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
+		svg_puts(out, ">");
+		svg_escaped(out, svg_span(pic->remarks[i]));
+		svg_puts(out, "</text>\n");
+		y += pic->font.size + 4;
+	}
 	if (svg_is_low(pic)) {
 		put_text_start(out, "note low", SVG_XPAD, y);
 		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);

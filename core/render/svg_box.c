@@ -8,6 +8,7 @@
 #include "svg_picture.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Pixels between a box's edge and its label. */
@@ -120,6 +121,16 @@ static int64_t box_delta(const struct picture *pic, const struct flame_box *box)
 	return pic->o->negate ? -delta : delta;
 }
 
+bool svg_is_noise(const struct picture *pic, uint32_t i)
+{
+	const struct flame_compared *item;
+
+	if (!pic->comparison.nr_items)
+		return false;
+	item = &pic->comparison.items[i];
+	return !(pic->o->delta_self ? item->self.significant : item->total.significant);
+}
+
 static int64_t max_delta_upto(const struct picture *pic, double max_width)
 {
 	int64_t max = 0;
@@ -129,7 +140,7 @@ static int64_t max_delta_upto(const struct picture *pic, double max_width)
 		int64_t delta = box_delta(pic, box);
 
 		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE) ||
-		    (double)box->width > max_width)
+		    (double)box->width > max_width || svg_is_noise(pic, i))
 			continue;
 		if (delta < 0)
 			delta = -delta;
@@ -184,6 +195,18 @@ static bool is_waker(const struct picture *pic, const struct flame_box *box)
 	return false;
 }
 
+/* What is more than noise does not fade into it, however small it is. */
+static struct flame_rgb delta_color(const struct picture *pic, const struct flame_box *box)
+{
+	int64_t delta = box_delta(pic, box), least = pic->max_delta / 4;
+
+	if (svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
+		return flame_color_noise();
+	if (pic->comparison.nr_items && delta && llabs(delta) < least)
+		delta = delta < 0 ? -least : least;
+	return flame_color_delta(pic->o->delta_colors, delta, pic->max_delta);
+}
+
 static int box_color(struct picture *pic, const struct flame_box *box, struct flame_rgb *color)
 {
 	/* flamegraph.pl's root has an empty name, and its shade. */
@@ -193,7 +216,7 @@ static int box_color(struct picture *pic, const struct flame_box *box, struct fl
 	if (flame_color_marker(name, color))
 		return 0;
 	if (pic->o->before) {
-		*color = flame_color_delta(box_delta(pic, box), pic->max_delta);
+		*color = delta_color(pic, box);
 		return 0;
 	}
 	if (pic->o->colors && !strcmp(pic->o->colors, "chain") && is_waker(pic, box))
@@ -216,15 +239,41 @@ static void put_count_and_share(struct picture *pic, int64_t value)
 	svg_puts(out, "%");
 }
 
-static void put_self_delta(struct picture *pic, const struct flame_box *box)
+static void put_delta(struct picture *pic, const char *what, int64_t delta)
 {
-	int64_t delta = box->self - box->before_self;
-
 	if (pic->o->negate)
 		delta = -delta;
-	svg_puts(&pic->out, delta > 0 ? "; +" : "; ");
+	svg_puts(&pic->out, what);
+	svg_puts(&pic->out, delta > 0 ? "+" : "");
+	svg_count(pic, delta);
+	svg_puts(&pic->out, delta > 0 ? ", +" : ", ");
 	svg_percent(&pic->out, pic->base > 0 ? 100 * (double)delta / (double)pic->base : 0);
 	svg_puts(&pic->out, "%");
+}
+
+static void put_verdict(struct picture *pic, const struct flame_box *box)
+{
+	if (pic->comparison.nr_items)
+		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ? "; within noise" : "; significant");
+}
+
+/* Before, and the change of the total and of the frame itself, in parts of all that is now. */
+static void put_deltas(struct picture *pic, const struct flame_box *box)
+{
+	struct svg_out *out = &pic->out;
+
+	if (box->before_total) {
+		svg_puts(out, pic->o->negate ? "; after " : "; before ");
+		svg_count(pic, box->before_total);
+		svg_puts(out, ", ");
+		svg_percent(out, 100 * (double)box->before_total / (double)pic->layout.before);
+		svg_puts(out, "%");
+	} else {
+		svg_puts(out, pic->o->negate ? "; gone" : "; new");
+	}
+	put_delta(pic, "; change ", box->total - box->before_total);
+	put_delta(pic, "; self ", box->self - box->before_self);
+	put_verdict(pic, box);
 }
 
 static void put_gone_title(struct picture *pic, const struct flame_box *box)
@@ -238,7 +287,9 @@ static void put_gone_title(struct picture *pic, const struct flame_box *box)
 	svg_puts(&pic->out, ", ");
 	/* Of what there was before: there is nothing of it now. */
 	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
-	svg_puts(&pic->out, "%)");
+	svg_puts(&pic->out, "%");
+	put_verdict(pic, box);
+	svg_puts(&pic->out, ")");
 }
 
 static void put_all_title(struct picture *pic)
@@ -264,7 +315,7 @@ static void put_frame_title(struct picture *pic, const struct flame_box *box)
 	svg_puts(&pic->out, " (");
 	put_count_and_share(pic, box->total);
 	if (pic->o->before)
-		put_self_delta(pic, box);
+		put_deltas(pic, box);
 	svg_puts(&pic->out, ")");
 }
 
@@ -300,7 +351,9 @@ static void put_group(struct picture *pic, const struct flame_box *box)
 							  : "f";
 
 	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->base)
-		values[1] = values[2] = pic->base;
+		values[2] = pic->base;
+	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->extent)
+		values[1] = pic->extent;
 	svg_puts(&pic->out, "<g class=\"");
 	svg_puts(&pic->out, class);
 	svg_puts(&pic->out, "\"");
@@ -334,7 +387,7 @@ struct edges {
 static struct edges box_edges(const struct picture *pic, const struct flame_box *box)
 {
 	bool is_all = !box->frame && !(box->flags & FLAME_BOX_REST);
-	int64_t width = is_all && box->width < pic->base ? pic->base : box->width;
+	int64_t width = is_all && box->width < pic->extent ? pic->extent : box->width;
 	int64_t left = llrint((double)box->start * pic->scale * 10);
 	int64_t right = llrint((double)(box->start + width) * pic->scale * 10);
 	uint32_t row = pic->o->inverted ? box->depth : pic->layout.max_depth - box->depth;
