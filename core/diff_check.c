@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MUCH 1.5	/* times as long, or as many samples */
+#define CHANCE 4	/* standard deviations */
 #define FEW 100		/* samples that tell little */
 
 struct check {
@@ -17,6 +18,12 @@ struct check {
 static bool differs_much(double a, double b)
 {
 	return a > 0 && b > 0 && (a > b * MUCH || b > a * MUCH);
+}
+
+/* Few samples differ much by chance alone. */
+static bool is_chance(double a, double b)
+{
+	return (a - b) * (a - b) < CHANCE * CHANCE * (a + b);
 }
 
 /* What then can be compared. */
@@ -44,12 +51,13 @@ static void check_load(const struct check *c)
 
 	if (differs_much(a, b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE lasts %.3g s, AFTER %.3g s: %s", a, b, remedy(c));
-	if (differs_much((double)nr_a, (double)nr_b))
+	if (differs_much((double)nr_a, (double)nr_b) && !is_chance((double)nr_a, (double)nr_b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE has %llu samples, AFTER %llu: another load or time was recorded, not only other code; %s",
 			       (unsigned long long)nr_a, (unsigned long long)nr_b, remedy(c));
 	if (c->tested && (nr_a < FEW || nr_b < FEW))
-		flame_diag_add(c->diag, FLAME_WARNING, "%s has only %llu samples: only very large changes can be told from noise",
-			       nr_a < nr_b ? "BEFORE" : "AFTER", (unsigned long long)(nr_a < nr_b ? nr_a : nr_b));
+		flame_diag_add(c->diag, FLAME_WARNING, "%s has %llu sample%s only: all but very large changes are within noise",
+			       nr_a < nr_b ? "BEFORE" : "AFTER", (unsigned long long)(nr_a < nr_b ? nr_a : nr_b),
+			       nr_a == 1 || nr_b == 1 ? "" : "s");
 }
 
 static bool differ(const struct check *c, flame_string x, flame_string y)
