@@ -91,9 +91,16 @@ static void put_change(const char *key, const struct flame_change *c, uint32_t s
 static void put_name(const struct compare_list *list, flame_frame frame, FILE *out)
 {
 	const struct flame_profile *p = list->diff->profile;
-	struct flame_span name = flame_string_get(p, flame_frame_get(p, frame)->name);
+	const struct flame_frame_info *info = flame_frame_get(p, frame);
+	struct flame_span name = flame_string_get(p, info->name);
+	const char *suffix = flame_kind_suffix(info->kind);
+	char *text = NULL;
 
+	/* As folded text has it, so that frames that differ in this alone have different names. */
+	if (*suffix && asprintf(&text, "%s%s", name.s, suffix) > 0)
+		name = (struct flame_span){ text, strlen(text) };
 	put_string(name.len ? name : (struct flame_span){ "[unknown]", 9 }, out);
+	free(text);
 }
 
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)

@@ -81,6 +81,15 @@ static void put_test(const struct compare_list *list, FILE *out)
 		fprintf(out, "        variance taken as %.4g times that of independent samples\n", c->options.dispersion);
 }
 
+/* As folded text has it. */
+static void put_name(const struct compare_list *list, flame_frame frame, FILE *out)
+{
+	const struct flame_frame_info *info = flame_frame_get(list->diff->profile, frame);
+
+	put_text(flame_string_get(list->diff->profile, info->name), out);
+	fputs(flame_kind_suffix(info->kind), out);
+}
+
 /* Path, root first. */
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 {
@@ -95,9 +104,7 @@ static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 		path[nr++] = box;
 	}
 	while (nr--) {
-		const struct flame_profile *p = list->diff->profile;
-
-		put_text(flame_string_get(p, flame_frame_get(p, list->layout.boxes[path[nr]].frame)->name), out);
+		put_name(list, list->layout.boxes[path[nr]].frame, out);
 		if (nr)
 			fputc(';', out);
 	}
@@ -114,7 +121,6 @@ static void put_shares(const struct flame_change *c, FILE *out)
 /* The mark: what of the row changed more than chance would. */
 static int put_row(const struct compare_list *list, const struct flame_compared *item, FILE *out)
 {
-	const struct flame_profile *p = list->diff->profile;
 	int err = 0;
 
 	put_shares(&item->total, out);
@@ -125,7 +131,7 @@ static int put_row(const struct compare_list *list, const struct flame_compared 
 	if (list->is_paths)
 		err = put_path(list, item->row, out);
 	else
-		put_text(flame_string_get(p, flame_frame_get(p, item->row)->name), out);
+		put_name(list, item->row, out);
 	if (*compare_state(&item->total))
 		fprintf(out, " (%s)", compare_state(&item->total));
 	fputc('\n', out);

@@ -29,7 +29,7 @@ static bool is_chance(double a, double b)
 /* What then can be compared. */
 static const char *remedy(const struct check *c)
 {
-	return c->shares ? "shares are compared" : "counts show the load too, --normalize compares shares";
+	return c->shares ? "shares are compared" : "counts show the load too, --normalize takes it out";
 }
 
 static void check_rate(const struct check *c)

@@ -59,7 +59,7 @@ static int write_svg(const struct tool *tool, const struct comparison *c, FILE *
 	svg.type = c->diff.after.type;
 	svg.diff = &c->diff;
 	svg.compare = tool->compare;
-	svg.compare.by_count = !tool->normalize;
+	svg.compare.by_count = tool->svg.compare.by_count;
 	if (!svg.countname)
 		svg.countname = c->countname;
 	return flame_svg_write(c->diff.profile, &svg, out);
@@ -146,9 +146,9 @@ static void print_plain(const struct tool *tool, const struct flame_diag *diag)
 
 static int check_captures(struct tool *tool, struct comparison *c)
 {
-	bool is_list = wants(tool, "table") || wants(tool, "json");
+	bool is_text = wants(tool, "folded"), by_count = wants(tool, "svg") ? tool->svg.compare.by_count : is_text;
 
-	flame_diff_check(c->before, c->after, &c->diff, is_list || tool->normalize, !wants(tool, "folded"), &c->diag);
+	flame_diff_check(c->before, c->after, &c->diff, !by_count || tool->normalize, !is_text, &c->diag);
 	print_plain(tool, &c->diag);
 	c->warnings = calloc(c->diag.nr_messages + 1, sizeof(*c->warnings));
 	for (size_t i = 0; c->warnings && i < c->diag.nr_messages; i++)

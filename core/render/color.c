@@ -5,6 +5,7 @@
 #define _GNU_SOURCE	/* memmem() */
 #include "color.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "svg.h"
@@ -337,7 +338,7 @@ static uint8_t paled(uint8_t full, double part)
 	return (uint8_t)(full + (start - full) * part);
 }
 
-struct flame_rgb flame_color_delta(enum flame_delta_colors colors, int64_t delta, int64_t max)
+struct flame_rgb flame_color_delta(enum flame_delta_colors colors, double delta, double max)
 {
 	static const struct {
 		struct flame_rgb more, less;
@@ -345,14 +346,11 @@ struct flame_rgb flame_color_delta(enum flame_delta_colors colors, int64_t delta
 		[FLAME_DELTA_RED_BLUE] = { { 255, 0, 0 }, { 0, 0, 255 } },
 		[FLAME_DELTA_ORANGE_BLUE] = { { 230, 130, 0 }, { 0, 70, 160 } },
 	};
-	double size = delta < 0 ? -(double)delta : (double)delta, part;
+	double size = fmin(fabs(delta), max), part = (max - size) / max;
 	struct flame_rgb c = delta > 0 ? full[colors].more : full[colors].less;
 
-	if (!delta)
+	if (!(size > 0))
 		return (struct flame_rgb){ 255, 255, 255 };
-	if (size > (double)max)
-		size = (double)max;
-	part = ((double)max - size) / (double)max;
 	return (struct flame_rgb){ paled(c.r, part), paled(c.g, part), paled(c.b, part) };
 }
 

@@ -54,7 +54,7 @@ enum flame_delta_colors {
 };
 
 /* Of a differential: one colour for more, one for less, white for equal; @max > 0 is the full colour. */
-struct flame_rgb flame_color_delta(enum flame_delta_colors colors, int64_t delta, int64_t max);
+struct flame_rgb flame_color_delta(enum flame_delta_colors colors, double delta, double max);
 /* What is within noise. */
 struct flame_rgb flame_color_noise(void);
 

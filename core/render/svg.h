@@ -36,7 +36,7 @@ struct flame_svg_options {
 	enum flame_view view;	/* of a differential: what the widths are */
 	enum flame_delta_colors delta_colors;
 	const struct flame_diff *diff;	/* of the differential, so that noise is told from change; NULL: all is coloured */
-	struct flame_compare_options compare;
+	struct flame_compare_options compare;	/* by_count: what changes is the count; else the share */
 };
 
 /* Return: true where @name is a palette ("auto" among them). */

@@ -76,8 +76,20 @@ static void factored_text(const struct picture *pic, int64_t value, char text[SV
 	text[text[len - 1] == '.' ? len - 1 : len] = '\0';
 }
 
+/* To the nearest of the digits that are shown. */
+static int64_t rounded(const struct picture *pic, int64_t value)
+{
+	int64_t one = 1, half;
+
+	for (uint32_t i = pic->digits; i < pic->decimals; i++)
+		one *= 10;
+	half = value < 0 ? -(one / 2) : one / 2;
+	return one > 1 && llabs(value) < INT64_MAX / 2 ? (value + half) / one * one : value;
+}
+
 void svg_count_text(const struct picture *pic, int64_t value, char text[SVG_COUNT_MAX])
 {
+	value = rounded(pic, value);
 	if (pic->factor == 1)
 		decimal_text(value, pic->decimals, text);
 	else
@@ -113,37 +125,43 @@ static enum flame_kind box_kind(const struct picture *pic, const struct flame_bo
 	return box->frame ? flame_frame_get(pic->p, box->frame)->kind : FLAME_TASK;
 }
 
-static int64_t box_delta(const struct picture *pic, const struct flame_box *box)
+/* The change in values of what is now: where shares are compared, what was before is scaled. */
+static double change(const struct picture *pic, int64_t now, int64_t before)
 {
-	int64_t delta =
-		pic->o->delta_self ? box->self - box->before_self : box->total - box->before_total;
+	double delta = (double)now - (double)before * pic->ratio;
 
+	/* Rounding is no change. */
+	if (fabs(delta) < 1e-9 * (double)now)
+		return 0;
 	return pic->o->negate ? -delta : delta;
+}
+
+static double box_delta(const struct picture *pic, const struct flame_box *box)
+{
+	return pic->o->delta_self ? change(pic, box->self, box->before_self) : change(pic, box->total, box->before_total);
 }
 
 bool svg_is_noise(const struct picture *pic, uint32_t i)
 {
 	const struct flame_compared *item;
 
-	if (!pic->comparison.nr_items)
+	if (!pic->comparison.nr_items || pic->layout.boxes[i].flags & FLAME_BOX_REST)
 		return false;
 	item = &pic->comparison.items[i];
 	return !(pic->o->delta_self ? item->self.significant : item->total.significant);
 }
 
-static int64_t max_delta_upto(const struct picture *pic, double max_width)
+static double max_delta_upto(const struct picture *pic, double max_width)
 {
-	int64_t max = 0;
+	double max = 0;
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
 		const struct flame_box *box = &pic->layout.boxes[i];
-		int64_t delta = box_delta(pic, box);
+		double delta = fabs(box_delta(pic, box));
 
 		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE) ||
 		    (double)box->width > max_width || svg_is_noise(pic, i))
 			continue;
-		if (delta < 0)
-			delta = -delta;
 		if (delta > max)
 			max = delta;
 	}
@@ -154,13 +172,13 @@ static int64_t max_delta_upto(const struct picture *pic, double max_width)
  * Frames that are nearly the whole mostly tell that the totals differ, and would make all others
  * pale: they are left out, and get the full colour where they changed more than any other.
  */
-int64_t svg_max_delta(const struct picture *pic)
+double svg_max_delta(const struct picture *pic)
 {
-	int64_t max = max_delta_upto(pic, NEARLY_ALL * (double)pic->layout.width);
+	double max = max_delta_upto(pic, NEARLY_ALL * (double)pic->layout.width);
 
-	if (!max)
+	if (!(max > 0))
 		max = max_delta_upto(pic, (double)pic->layout.width);
-	return max ? max : 1;
+	return max > 0 ? max : 1;
 }
 
 static struct flame_rgb palette_color(struct picture *pic, struct flame_span name,
@@ -198,11 +216,12 @@ static bool is_waker(const struct picture *pic, const struct flame_box *box)
 /* What is more than noise does not fade into it, however small it is. */
 static struct flame_rgb delta_color(const struct picture *pic, const struct flame_box *box)
 {
-	int64_t delta = box_delta(pic, box), least = pic->max_delta / 4;
+	double delta = box_delta(pic, box), least = pic->max_delta / 4;
 
-	if (svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
+	/* Of the callers of what is gone there is nothing to tell. */
+	if (pic->o->view == FLAME_VIEW_ELIDED || svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
 		return flame_color_noise();
-	if (pic->comparison.nr_items && delta && llabs(delta) < least)
+	if (pic->comparison.nr_items && fabs(delta) > 0 && fabs(delta) < least)
 		delta = delta < 0 ? -least : least;
 	return flame_color_delta(pic->o->delta_colors, delta, pic->max_delta);
 }
@@ -239,15 +258,17 @@ static void put_count_and_share(struct picture *pic, int64_t value)
 	svg_puts(out, "%");
 }
 
-static void put_delta(struct picture *pic, const char *what, int64_t delta)
+/* The change of the count, and that of the share or of the count as a part of all that is now. */
+static void put_delta(struct picture *pic, const char *what, int64_t now, int64_t before)
 {
-	if (pic->o->negate)
-		delta = -delta;
+	int64_t delta = pic->o->negate ? before - now : now - before;
+	double part = pic->base > 0 ? 100 * change(pic, now, before) / (double)pic->base : 0;
+
 	svg_puts(&pic->out, what);
 	svg_puts(&pic->out, delta > 0 ? "+" : "");
 	svg_count(pic, delta);
-	svg_puts(&pic->out, delta > 0 ? ", +" : ", ");
-	svg_percent(&pic->out, pic->base > 0 ? 100 * (double)delta / (double)pic->base : 0);
+	svg_puts(&pic->out, part > 0 ? ", +" : ", ");
+	svg_percent(&pic->out, part);
 	svg_puts(&pic->out, "%");
 }
 
@@ -271,8 +292,8 @@ static void put_deltas(struct picture *pic, const struct flame_box *box)
 	} else {
 		svg_puts(out, pic->o->negate ? "; gone" : "; new");
 	}
-	put_delta(pic, "; change ", box->total - box->before_total);
-	put_delta(pic, "; self ", box->self - box->before_self);
+	put_delta(pic, "; change ", box->total, box->before_total);
+	put_delta(pic, "; self ", box->self, box->before_self);
 	put_verdict(pic, box);
 }
 
@@ -356,6 +377,8 @@ static void put_group(struct picture *pic, const struct flame_box *box)
 		values[1] = pic->extent;
 	svg_puts(&pic->out, "<g class=\"");
 	svg_puts(&pic->out, class);
+	if (svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
+		svg_puts(&pic->out, " n");
 	svg_puts(&pic->out, "\"");
 	put_values(&pic->out, values, pic->o->before ? 7 : 5);
 	svg_puts(&pic->out, ">");
@@ -436,7 +459,8 @@ static void put_box(struct picture *pic, const struct flame_box *box, struct fla
 	put_title(pic, box);
 	put_rect(pic, &e);
 	if (box->flags & FLAME_BOX_GONE)
-		svg_puts(&pic->out,
+		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ?
+			 " fill=\"#ececec\" stroke=\"#aaa\" stroke-dasharray=\"3 2\"/>" :
 			 " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
 	else if (box->flags & FLAME_BOX_REST)
 		svg_puts(&pic->out, " fill=\"url(#fg-rest)\"/>");

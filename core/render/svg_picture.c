@@ -202,7 +202,9 @@ static int lay_out(struct picture *pic)
 		return FLAME_EEMPTY;
 	if (lo.type >= flame_nr_types(pic->p) || lo.before >= flame_nr_types(pic->p))
 		return FLAME_EARG;
-	pic->decimals = flame_type_get(pic->p, lo.type)->scale;
+	pic->decimals = pic->digits = flame_type_get(pic->p, lo.type)->scale;
+	if (pic->o->diff && pic->o->diff->normalized && pic->decimals > pic->o->diff->after.scale)
+		pic->digits = pic->o->diff->after.scale + 1;
 	if (lo.before && flame_type_get(pic->p, lo.before)->scale != pic->decimals)
 		return FLAME_EARG;
 	err = choose_base(pic, lo.type);
@@ -214,6 +216,8 @@ static int lay_out(struct picture *pic)
 		return err;
 	pic->extent = pic->layout.width > pic->base || lo.view == FLAME_VIEW_ELIDED ? pic->layout.width : pic->base;
 	pic->scale = (pic->width - 2 * SVG_XPAD) / (double)pic->extent;
+	pic->ratio = lo.before && !pic->o->compare.by_count && pic->layout.before > 0 ?
+			     (double)pic->layout.total / (double)pic->layout.before : 1;
 	if (pic->o->diff)
 		err = flame_compare_boxes(&pic->comparison, pic->o->diff, &pic->layout, &pic->o->compare);
 	if (err)
@@ -256,6 +260,11 @@ static void legend_of_change(struct picture *pic)
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++)
 		gone |= pic->layout.boxes[i].flags & FLAME_BOX_GONE;
+	if (pic->o->view == FLAME_VIEW_ELIDED) {
+		add_legend(pic, "calls what is gone", NULL, flame_color_noise());
+		add_legend(pic, "gone", "url(#fg-gone)", (struct flame_rgb){ 0, 0, 0 });
+		return;
+	}
 	add_legend(pic, pic->o->negate ? "less afterwards" : "less than before", NULL, flame_color_delta(colors, -1, 2));
 	if (pic->comparison.nr_items)
 		add_legend(pic, "within noise", NULL, flame_color_noise());
@@ -293,10 +302,13 @@ static void make_remarks(struct picture *pic)
 			   pic->decimals);
 	if (views[pic->o->view])
 		add_remark(pic, "%s", views[pic->o->view]);
-	add_remark(pic, "Colours: change of %s, as a part of all samples now; the full colour is %.3g%% and more",
-		   pic->o->delta_self ? "the frame itself" : "the frame and all that it calls", 100 * (double)pic->max_delta / (double)pic->base);
+	if (pic->o->view != FLAME_VIEW_ELIDED)
+		add_remark(pic, "Colours: change of the %s of %s; the full colour is %.3g%% of all and more",
+			   pic->o->compare.by_count ? "count" : "share",
+			   pic->o->delta_self ? "the frame itself" : "the frame and all that it calls",
+			   100 * pic->max_delta / (double)pic->base);
 	if (pic->comparison.nr_items)
-		add_remark(pic, "Grey is within noise: %s, confidence %g%%, corrected for %zu tests",
+		add_remark(pic, "Within noise (grey): %s, confidence %g%%, corrected for %zu tests",
 			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence, pic->comparison.nr_tests);
 }
 

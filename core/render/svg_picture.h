@@ -34,8 +34,10 @@ struct picture {
 	char default_title[48];
 	const char *title, *countname, *nametype;
 	uint32_t decimals;	/* values are thousandths where 3, and so on */
+	uint32_t digits;	/* of these decimals, as many are shown */
 	double factor;
 	int64_t base;		/* 100 %, in values */
+	double ratio;		/* of a differential: what counts before are multiplied with to compare shares; else 1 */
 	int64_t extent;		/* that the whole width stands for */
 	struct flame_comparison comparison;	/* of the boxes; no items where noise is not told from change */
 	double min_total;	/* frames with less are not drawn */
@@ -46,7 +48,7 @@ struct picture {
 	uint64_t random;
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
-	int64_t max_delta;	/* of a differential; at least 1 */
+	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
 	double width, row;
@@ -82,7 +84,7 @@ double svg_share(const struct picture *pic, int64_t value);
 int svg_write_boxes(struct picture *pic);
 /* Return: true where the change that colours box number @i may be chance. */
 bool svg_is_noise(const struct picture *pic, uint32_t i);
-/* The change that gets the full colour: the largest of a drawn frame, at least 1. */
-int64_t svg_max_delta(const struct picture *pic);
+/* The change that gets the full colour: the largest of a drawn frame, above 0. */
+double svg_max_delta(const struct picture *pic);
 
 #endif
