@@ -387,7 +387,7 @@ static const struct option options[] = {
 	{ "negate", 0, FLAG, PICTURE, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
 	{ "delta", 0, CUSTOM, PICTURE, "self|total", "change that colours a differential (default: total)", 0, set_delta },
 	{ "counts", 0, FLAG, PICTURE, NULL, "the colours of a differential show the change of counts, not of shares", FIELD(svg.compare.by_count), NULL },
-	{ "view", 0, CUSTOM, PICTURE, "after|combined|elided", "what the widths of a differential are (default: after)", 0, set_view },
+	{ "view", 0, CUSTOM, PICTURE, "VIEW", "widths of a differential: after (default), combined or elided", 0, set_view },
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
