@@ -29,7 +29,7 @@ static int64_t power_of_ten(uint32_t n)
 }
 
 /*
- * Formats that hold sums alone give each line one sample, whatever its value is. Where the values have no
+ * Formats that hold sums alone give each line one sample, whatever its value is. Where their values have no
  * unit and look like counts, they are the numbers.
  */
 enum flame_numbering flame_numbering_of(const struct flame_profile *p, flame_type type)
@@ -46,7 +46,7 @@ enum flame_numbering flame_numbering_of(const struct flame_profile *p, flame_typ
 
 		if (s->type != type)
 			continue;
-		if (s->nr_samples > 1)
+		if (s->nr_samples > 1 && !flame_profile_options(p)->sums)
 			return FLAME_NUMBERED;
 		whole &= s->value % one == 0;
 		nr_large += s->value / one >= LARGE_COUNT;
@@ -60,9 +60,9 @@ static uint64_t number_of(const struct flame_sample *s, enum flame_numbering num
 {
 	int64_t n = s->value / one;
 
-	if (numbering != FLAME_NUMBERED_VALUES)
+	if (numbering == FLAME_NUMBERED)
 		return s->nr_samples;
-	return n > 0 ? (uint64_t)n : 1;
+	return numbering == FLAME_NUMBERED_VALUES && n > 0 ? (uint64_t)n : 1;
 }
 
 /* What values are multiplied with: @to / @from, and the scale that the product has. */

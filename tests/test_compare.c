@@ -152,6 +152,9 @@ static void test_numbering(void **state)
 		{ "a 250000\nb 1000000\nc 1\n", FLAME_NUMBERED_STACKS, 3 },
 		{ "a 250000\nb 10\n", FLAME_NUMBERED_VALUES, 250010 },
 		{ "a 2.5\nb 10\n", FLAME_NUMBERED_STACKS, 2 },
+		/* A stack that stands there twice was not sampled twice. */
+		{ "a 3\nb 4\na 5\n", FLAME_NUMBERED_VALUES, 12 },
+		{ "# unit: ns\na 3\nb 4\na 5\n", FLAME_NUMBERED_STACKS, 2 },
 	};
 
 	(void)state;

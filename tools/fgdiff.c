@@ -7,6 +7,7 @@
 
 #include "../core/compare_write.h"
 #include "../core/diff_check.h"
+#include "../core/dispersion.h"
 #include "../core/threshold.h"
 #include "../core/units.h"
 
@@ -180,6 +181,66 @@ static int read_both(struct tool *tool, struct comparison *c)
 	return c->after_type && comparable(tool, c->before, c->before_type, c->after, c->after_type) ? 0 : 1;
 }
 
+/* Return: one more run of @p's type @type, which gets it in *@run_type; NULL after printing why there is none. */
+static struct flame_profile *read_run(struct tool *tool, const char *path, const struct flame_profile *p, flame_type type,
+				      flame_type *run_type)
+{
+	size_t input = tool->nr_inputs++;
+	struct flame_profile *run;
+
+	tool->inputs[input] = path;
+	run = tool_read(tool, input);
+	*run_type = run ? tool_choose_type(tool, input, run) : 0;
+	if (!*run_type)
+		goto out;
+	if (!differs(p, flame_type_get(p, type)->name, run, flame_type_get(run, *run_type)->name) &&
+	    comparable(tool, p, type, run, *run_type))
+		return run;
+	tool_message(tool, "error", "%s is no run of the same: it counts something else", path);
+out:
+	flame_profile_free(run);
+	return NULL;
+}
+
+/* Add the runs in @files to @p, and how much each differs from the one before it to @dispersion. */
+static int add_runs(struct tool *tool, const char *const *files, size_t nr, struct flame_profile *p, flame_type type,
+		    struct flame_dispersion *dispersion)
+{
+	struct flame_profile *runs[MAX_RUNS + 1] = { p };
+	flame_type types[MAX_RUNS + 1] = { type };
+	size_t nr_runs = 1;
+	int err = 0;
+
+	while (!err && nr_runs <= nr) {
+		struct flame_profile *run = read_run(tool, files[nr_runs - 1], p, type, &types[nr_runs]);
+
+		if (!run)
+			break;
+		runs[nr_runs++] = run;
+		err = flame_dispersion_add(dispersion, runs[nr_runs - 2], types[nr_runs - 2], run, types[nr_runs - 1]);
+	}
+	for (size_t i = 1; i < nr_runs; i++) {
+		if (!err)
+			err = flame_profile_merge(p, runs[i]);
+		flame_profile_free(runs[i]);
+	}
+	if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	return err || nr_runs <= nr ? 1 : 0;
+}
+
+static int add_all_runs(struct tool *tool, struct comparison *c)
+{
+	struct flame_dispersion dispersion = { 0 };
+	int status = add_runs(tool, tool->more_before, tool->nr_more_before, c->before, c->before_type, &dispersion);
+
+	if (!status)
+		status = add_runs(tool, tool->more_after, tool->nr_more_after, c->after, c->after_type, &dispersion);
+	if (!(tool->compare.dispersion > 0))
+		tool->compare.dispersion = flame_dispersion_get(&dispersion);
+	return status;
+}
+
 static int compare(struct tool *tool, struct comparison *c)
 {
 	int err = flame_diff_init(&c->diff, c->before, c->before_type, c->after, c->after_type, tool->normalize);
@@ -212,6 +273,8 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	status = read_both(&tool, &c);
+	if (!status)
+		status = add_all_runs(&tool, &c);
 	if (!status)
 		status = compare(&tool, &c);
 	free(c.countname);

@@ -272,6 +272,22 @@ static const char *set_min(struct tool *tool, const char *value)
 	return set_length(&tool->min, value, 0, 100) ? "wants 0 to 100 percent" : NULL;
 }
 
+static const char *set_before(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_before == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_before[tool->nr_more_before++] = value;
+	return NULL;
+}
+
+static const char *set_after(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_after == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_after[tool->nr_more_after++] = value;
+	return NULL;
+}
+
 static const char *set_fail_on(struct tool *tool, const char *value)
 {
 	static char why[300];
@@ -360,8 +376,10 @@ static const struct option options[] = {
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
 	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
+	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
+	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
 	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
-	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1)", 0, set_dispersion },
+	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1, or found)", 0, set_dispersion },
 	{ "min", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "list only what has this share before or after (default: 0)", 0, set_min },
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },

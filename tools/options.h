@@ -15,7 +15,8 @@ enum program {
 
 #define MAX_SKIP_AFTER 32
 #define MAX_LABELS 16
-#define MAX_INPUTS 2
+#define MAX_RUNS 32
+#define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
 
 struct tool {
@@ -46,6 +47,8 @@ struct tool {
 	bool quiet;
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
+	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
+	size_t nr_more_before, nr_more_after;
 	bool damaged;			/* some input was damaged */
 	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
 	bool is_plugin;			/* options come one by one, without dashes */

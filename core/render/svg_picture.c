@@ -308,8 +308,9 @@ static void make_remarks(struct picture *pic)
 			   pic->o->delta_self ? "the frame itself" : "the frame and all that it calls",
 			   100 * pic->max_delta / (double)pic->base);
 	if (pic->comparison.nr_items)
-		add_remark(pic, "Within noise (grey): %s, confidence %g%%, corrected for %zu tests",
-			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence, pic->comparison.nr_tests);
+		add_remark(pic, "Within noise (grey): %s, confidence %g%%, corrected for %zu tests, variance times %.3g",
+			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence,
+			   pic->comparison.nr_tests, pic->comparison.options.dispersion);
 }
 
 static void choose_legend(struct picture *pic)
