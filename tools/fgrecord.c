@@ -413,6 +413,9 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	s.tool.record.command_line = record_join((const char *const *)argv, argc);
+	if (!s.tool.record.command_line)
+		return 1;
 	s.progress = !s.tool.quiet && isatty(STDERR_FILENO);
 	status = prepare(&s);
 	if (status < 0)

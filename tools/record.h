@@ -97,6 +97,8 @@ bool record_target_go(struct record_target *t, const struct tool *tool);
 /* After the recording: what became of the command. */
 void record_target_end(struct record_target *t, const struct tool *tool);
 void record_target_release(struct record_target *t);
+/* Return: the words with blanks between them, to be freed. */
+char *record_join(const char *const *words, int nr);
 /* The processors that are online, of those in @list (NULL: of all). Return: "0-3,7", to be freed; NULL: none. */
 char *record_cpus(const char *list, unsigned int *nr);
 

@@ -195,6 +195,9 @@ int record_known(struct perfdata_live *live, const struct record_target *t)
 {
 	int err = known_kernel(live);
 
+	/* The command is still a copy of ourselves, and what it becomes is told by its exec. */
+	if (t->child && !t->all)
+		return err;
 	for (size_t i = 0; !err && !t->all && i < t->nr_pids; i++)
 		err = record_known_process(live, t->pids[i]);
 	return !err && t->all ? known_processes(live) : err;

@@ -197,7 +197,7 @@ void record_target_end(struct record_target *t, const struct tool *tool)
 		tool_message(tool, "note", "%s ended with status %d", tool->record.command[0], WEXITSTATUS(status));
 }
 
-static char *join(const char *const *words, int nr)
+char *record_join(const char *const *words, int nr)
 {
 	char *text = NULL;
 	size_t size;
@@ -220,7 +220,7 @@ int record_target_init(struct record_target *t, const struct tool *tool)
 		return add_pids(t, tool, o->pids);
 	if (o->nr_command)
 		status = start(t, tool);
-	t->name = o->nr_command ? join(o->command, o->nr_command) : strdup("all processors");
+	t->name = o->nr_command ? record_join(o->command, o->nr_command) : strdup("all processors");
 	return t->name ? status : 1;
 }
 
