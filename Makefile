@@ -145,7 +145,7 @@ $(O)/fgrecord: LIBPERF := $(O)/libperf/lib/libperf.a $(O)/libperf/lib/libapi.a
 else
 RECORD_BUFFERS := $(O)/tools/record_missing.o
 endif
-RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,event target proc output) $(O)/tools/permission.o $(RECORD_BUFFERS)
+RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(O)/tools/permission.o $(RECORD_BUFFERS)
 
 $(O)/fgrecord: $(RECORD_OBJ)
 

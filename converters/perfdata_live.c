@@ -332,51 +332,97 @@ static int add_event(struct perfdata_live *live, const struct perfdata_live_even
 	return 0;
 }
 
-/* Threads that are blocked stay so: with their stack, in the new profile. */
+/* Return: @old's hole, where @frame is one. */
+static struct hole *hole_of(struct perfdata_live *live, flame_frame frame)
+{
+	for (size_t i = 0; i < live->nr_holes; i++) {
+		if (live->holes[i].frame == frame)
+			return &live->holes[i];
+	}
+	return NULL;
+}
+
+static flame_stack push_copy(struct flame_profile *to, flame_stack caller, const struct flame_profile *from, flame_frame frame)
+{
+	struct flame_frame_info info = *flame_frame_get(from, frame);
+
+	info.name = flame_string_copy(to, from, info.name);
+	info.module = flame_string_copy(to, from, info.module);
+	info.file = flame_string_copy(to, from, info.file);
+	return flame_stack_push(to, caller, flame_frame_row(to, &info));
+}
+
+/* The same stack in the profile of @live. Return: 0, or a failure. */
+static int copy_stack(struct perfdata_live *live, struct perfdata_live *before, flame_stack old, flame_stack *new)
+{
+	const struct flame_profile *from = before->rd.profile;
+	struct perfdata *pd = &live->pd;
+	int err = 0;
+
+	pd->nr_frames = 0;
+	for (; old; old = flame_stack_caller(from, old)) {
+		if (!array_reserve((void **)&pd->frames, &pd->room_frames, pd->nr_frames + 1, sizeof(*pd->frames)))
+			return FLAME_ENOMEM;
+		pd->frames[pd->nr_frames++] = flame_stack_frame(from, old);
+	}
+	*new = 0;
+	for (size_t i = pd->nr_frames; !err && i-- > 0;) {
+		struct hole *h = hole_of(before, pd->frames[i]);
+
+		if (!h)
+			*new = push_copy(live->rd.profile, *new, from, pd->frames[i]);
+		else if (!h->filled)
+			err = fill(before, h);
+		for (uint32_t j = h && !err ? h->nr : 0; j-- > 0;)
+			*new = push_copy(live->rd.profile, *new, from, h->frames[j]);
+	}
+	return err ? err : flame_profile_error(live->rd.profile);
+}
+
+/* Threads that are blocked stay so, with their stack. */
 static int take_blocked(struct perfdata_live *live, struct perfdata_live *before)
 {
-	struct flame_profile *to = live->rd.profile;
-	const struct flame_profile *from = before->rd.profile;
-	flame_frame *frames = flame_frames_copy(to, from);
-	flame_stack *stacks = frames ? flame_stacks_copy(to, from, frames) : NULL;
-	int err = stacks ? 0 : FLAME_ENOMEM;
+	int err = 0;
 
 	for (size_t i = 1; !err && i < before->pd.tasks.nr_threads; i++) {
 		const struct perfdata_thread *old = &before->pd.tasks.threads[i];
-		uint32_t row = old->is_out ? perfdata_thread_row(&live->pd, old->pid, old->tid) : 0;
-		struct perfdata_thread *new = &live->pd.tasks.threads[row];
+		struct perfdata_thread *new;
+		flame_stack stack = 0;
+		uint32_t row;
 
 		if (!old->is_out)
 			continue;
-		if (!row) {
-			err = FLAME_ENOMEM;
-			break;
-		}
-		new->is_out = true;
+		row = perfdata_thread_row(&live->pd, old->pid, old->tid);
+		err = row ? copy_stack(live, before, old->out_stack, &stack) : FLAME_ENOMEM;
+		new = &live->pd.tasks.threads[row];
+		new->is_out = !err;
 		new->out_time = old->out_time;
-		new->out_stack = stacks[old->out_stack];
-		new->out_type = flame_type_copy(to, from, old->out_type);
+		new->out_stack = stack;
+		new->out_type = flame_type_copy(live->rd.profile, before->rd.profile, old->out_type);
 	}
-	free(frames);
-	free(stacks);
 	return err;
 }
 
-static int go_on(struct perfdata_live *live, struct perfdata_live *before)
+int perfdata_live_go_on(struct perfdata_live *live, struct perfdata_live *before)
 {
-	uint64_t nr = before->pd.tasks.nr_modules;
+	int err = perfdata_stream_round(&before->stream, true);
 
-	for (size_t i = 0; i < 2 && nr < SYMBOLS_MODULES_MAX; i++) {
+	if (!err)
+		err = use_ready(before);
+	live->stream.newest_before = before->stream.newest_before;
+	return !err && live->rd.options->offcpu ? take_blocked(live, before) : err;
+}
+
+void perfdata_live_take_symbols(struct perfdata_live *live, struct perfdata_live *before)
+{
+	for (size_t i = 0; i < 2 && before->pd.tasks.nr_modules < SYMBOLS_MODULES_MAX; i++) {
 		live->pd.symbols[i].s = before->pd.symbols[i].s;
 		before->pd.symbols[i].s = NULL;
 	}
-	live->stream.newest_before = before->stream.newest_before;
-	return live->rd.options->offcpu ? take_blocked(live, before) : 0;
 }
 
 struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const struct flame_read_options *options,
-					struct flame_diag *diag, const struct perfdata_live_event *event,
-					struct perfdata_live *before)
+					struct flame_diag *diag, const struct perfdata_live_event *event)
 {
 	struct perfdata_live *live = calloc(1, sizeof(*live));
 	struct perfdata *pd;
@@ -394,8 +440,7 @@ struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const str
 	live->nr_places = 1;
 	perfdata_stream_open(&live->stream, pd, NULL, PERFDATA_WINDOW_MAX);
 	if (!array_reserve((void **)&live->places, &live->room_places, 1, sizeof(*live->places)) ||
-	    perfdata_tasks_init(pd) || perfdata_stack_init(pd) || add_event(live, event) ||
-	    (before && go_on(live, before))) {
+	    perfdata_tasks_init(pd) || perfdata_stack_init(pd) || add_event(live, event)) {
 		perfdata_live_free(live);
 		return NULL;
 	}
@@ -466,9 +511,15 @@ uint64_t perfdata_live_count(const struct perfdata_live *live, uint64_t *lost)
 	return live->nr_samples;
 }
 
-bool perfdata_live_knows(const struct perfdata_live *live, int32_t pid)
+size_t perfdata_live_processes(const struct perfdata_live *live, int32_t **pids)
 {
-	uint32_t row = perfdata_process_find(&live->pd.tasks, pid);
+	const struct perfdata_tasks *t = &live->pd.tasks;
+	size_t nr = 0;
 
-	return row && !live->pd.tasks.processes[row].exited;
+	*pids = calloc(t->nr_processes, sizeof(**pids));
+	for (size_t i = 1; *pids && i < t->nr_processes; i++) {
+		if (!t->processes[i].exited)
+			(*pids)[nr++] = t->processes[i].pid;
+	}
+	return nr;
 }

@@ -20,14 +20,9 @@ struct perfdata_live_event {
 	struct flame_span tracepoints;	/* what flame_tracepoints_new() reads; empty: none */
 };
 
-/*
- * @profile, @options and @diag are borrowed. @before: symbols that were read for an earlier profile are taken from
- * it, and threads that it left blocked go on being so; NULL: there was none.
- * Return: NULL without memory.
- */
+/* @profile, @options and @diag are borrowed. Return: NULL without memory. */
 struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const struct flame_read_options *options,
-					struct flame_diag *diag, const struct perfdata_live_event *event,
-					struct perfdata_live *before);
+					struct flame_diag *diag, const struct perfdata_live_event *event);
 /* @live may be NULL. */
 void perfdata_live_free(struct perfdata_live *live);
 
@@ -40,6 +35,13 @@ int perfdata_live_round(struct perfdata_live *live);
 /* Names that JIT compilers have written since: read them, now that the processes still live. */
 int perfdata_live_refresh(struct perfdata_live *live);
 /*
+ * One profile after another: @live goes on where @before is to end. Before perfdata_live_end(): what was put in
+ * there is used, and threads that are blocked go on being so here. Behind it: symbols that were read stay read.
+ * Return: 0, or a failure.
+ */
+int perfdata_live_go_on(struct perfdata_live *live, struct perfdata_live *before);
+void perfdata_live_take_symbols(struct perfdata_live *live, struct perfdata_live *before);
+/*
  * Nothing comes any more: the profile is finished, and *@profile may be a new one in the place of the one that was
  * given. Return: 0, or a failure.
  */
@@ -47,7 +49,7 @@ int perfdata_live_end(struct perfdata_live *live, struct flame_profile **profile
 
 /* Return: how many samples there were, and in *@lost how many the kernel says that it lost. */
 uint64_t perfdata_live_count(const struct perfdata_live *live, uint64_t *lost);
-/* Return: whether @pid was forked, or said to be known, and has not exited. */
-bool perfdata_live_knows(const struct perfdata_live *live, int32_t pid);
+/* Set *@pids, owned by the caller, to the processes that have not exited. Return: how many; 0 also without memory. */
+size_t perfdata_live_processes(const struct perfdata_live *live, int32_t **pids);
 
 #endif

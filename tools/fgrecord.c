@@ -8,34 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_FIRST_MS 100
-#define WAIT_MOST_MS 500
-#define TRIES 100	/* to list threads of which some go and come all the time */
-#define REFRESH_SECONDS 1
-
-struct session {
-	struct tool tool;
-	struct record_event event;
-	struct record_target target;
-	struct buffers *buffers;
-	struct perfdata_live *live;
-	struct flame_profile *profile;
-	struct flame_diag diag;
-	char *cpus;			/* owned */
-	unsigned int nr_cpus;
-	unsigned int pages;
-	int wait_ms;
-	double started, ended;		/* seconds of the monotonic clock */
-	double refreshed, printed;
-	uint64_t started_at;		/* ns since 1970 */
-	bool progress;			/* is printed */
-};
+#define LOOK_SECONDS 1	/* between two looks at perf maps and processors */
+#define WAIT_MS 500
 
 static volatile sig_atomic_t stopped;
 
@@ -51,6 +30,19 @@ static void wake(int sig)
 	(void)sig;
 }
 
+static void on_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP }, wakes[] = { SIGCHLD, SIGURG };
+	struct sigaction act = { .sa_handler = stop };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaction(ends[i], &act, NULL);
+	act.sa_handler = wake;
+	for (size_t i = 0; i < sizeof(wakes) / sizeof(*wakes); i++)
+		sigaction(wakes[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
 static double now(void)
 {
 	struct timespec ts;
@@ -59,90 +51,15 @@ static double now(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* ---- opening ---- */
-
-/* Each thread has an event on each processor, and each event a descriptor. */
-static void raise_limit(rlim_t wanted)
+static int no_memory(const struct record_session *s)
 {
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= wanted)
-		return;
-	if (limit.rlim_max < wanted) {
-		struct rlimit more = { wanted, wanted };
-
-		if (!setrlimit(RLIMIT_NOFILE, &more))
-			return;
-	}
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
+	tool_message(&s->tool, "error", "%s", flame_strerror(FLAME_ENOMEM));
+	return 1;
 }
 
-static void tell_failure(struct session *s, enum buffers_step step, int error)
-{
-	const struct tool *tool = &s->tool;
+/* ---- profiles ---- */
 
-	if (error == EMFILE || error == ENFILE)
-		tool_message(tool, "error", "%zu threads on %u processors need as many open files each, and the limit is lower: "
-			     "ulimit -n, or record the machine with -a", s->target.nr_tids, s->nr_cpus);
-	else if (error == ESRCH)
-		tool_message(tool, "error", "%s is gone", s->target.name);
-	else
-		tool_message(tool, "error", "%s: %s: %s", step == BUFFERS_OPEN ? "the kernel opens no event" : "no buffers",
-			     s->event.name, strerror(error));
-}
-
-/* Something else that may go where this did not. Return: whether there is. */
-static bool try_another_way(struct session *s, enum buffers_step step, int error, int *tries)
-{
-	if (step == BUFFERS_MMAP) {
-		s->pages /= 2;
-		return error == EPERM && s->pages;
-	}
-	if (record_event_fall_back(&s->event, error))
-		return true;
-	/* A thread has ended since it was listed, or a processor was taken off. */
-	if ((error == ESRCH || error == ENODEV) && ++*tries < TRIES) {
-		if (error == ENODEV) {
-			free(s->cpus);
-			s->cpus = record_cpus(s->tool.record.cpus, &s->nr_cpus);
-		}
-		return s->cpus && (s->target.all || record_target_threads(&s->target));
-	}
-	if ((error == EACCES || error == EPERM) && !s->event.attr.exclude_kernel && !s->target.all && !s->event.tracepoints) {
-		s->event.attr.exclude_kernel = 1;
-		s->event.attr.exclude_hv = 1;
-		return true;
-	}
-	return false;
-}
-
-static bool open_buffers(struct session *s)
-{
-	enum buffers_step step;
-	int error, tries = 0;
-
-	s->pages = s->tool.record.pages;
-	if (!s->target.all && !record_target_threads(&s->target)) {
-		tell_failure(s, BUFFERS_OPEN, errno);
-		return false;
-	}
-	for (;;) {
-		struct buffers_wanted wanted = { .attr = &s->event.attr, .cpus = s->cpus, .pages = s->pages,
-						 .tids = s->target.all ? NULL : s->target.tids, .nr_tids = s->target.nr_tids };
-
-		raise_limit((rlim_t)(s->target.all ? 1 : s->target.nr_tids) * s->nr_cpus + 256);
-		error = buffers_open(&s->buffers, &wanted, &step);
-		if (!error)
-			return true;
-		if (!try_another_way(s, step, error, &tries)) {
-			tell_failure(s, step, error);
-			return false;
-		}
-	}
-}
-
-static void fill_meta(struct session *s)
+static void fill_meta(struct record_session *s)
 {
 	struct flame_meta *meta = flame_meta(s->profile);
 	struct utsname host;
@@ -161,7 +78,8 @@ static void fill_meta(struct session *s)
 		meta->period = s->event.attr.sample_period;
 }
 
-static bool open_profile(struct session *s, struct perfdata_live *before)
+/* Begin a profile. Return: false without memory. */
+static bool open_profile(struct record_session *s)
 {
 	const struct flame_read_options *o = &s->tool.read;
 	struct flame_profile_options options = { .kinds = o->kinds, .keep_line = o->srcline, .count = o->count, .root = o->root };
@@ -171,59 +89,169 @@ static bool open_profile(struct session *s, struct perfdata_live *before)
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	s->started_at = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	s->started = s->refreshed = now();
+	s->started = now();
+	s->live = NULL;
 	s->profile = flame_profile_new(&options);
 	if (s->profile)
-		s->live = perfdata_live_new(s->profile, o, &s->diag, &event, before);
-	if (!s->live) {
-		tool_message(&s->tool, "error", "%s", flame_strerror(FLAME_ENOMEM));
-		return false;
+		s->live = perfdata_live_new(s->profile, o, &s->diag, &event);
+	if (s->live)
+		fill_meta(s);
+	return s->live;
+}
+
+/* What was lost and not told of by a record, as none came behind. Return: all that was lost. */
+static uint64_t count_lost(struct record_session *s, uint64_t told)
+{
+	uint64_t total = record_reader_lost(s->reader), here = total - s->nr_lost_before;
+
+	s->nr_lost_before = total;
+	if (here <= told)
+		return told;
+	flame_lost_add(s->profile, here - told);
+	return here;
+}
+
+static void tell_samples(struct record_session *s, struct record_result *r)
+{
+	uint64_t told;
+
+	r->nr_samples = perfdata_live_count(s->live, &told);
+	r->nr_lost = count_lost(s, told);
+	if (r->nr_lost)
+		flame_diag_add(&s->diag, FLAME_WARNING,
+			       "%llu records were lost, and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
+			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
+	if (!r->nr_samples && s->tool.read.offcpu)
+		flame_diag_add(&s->diag, FLAME_ERROR, "no samples in %.1f s: no thread was switched out", r->seconds);
+	else if (!r->nr_samples)
+		flame_diag_add(&s->diag, FLAME_ERROR, "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
+}
+
+/* Write the profile to @path. Return: the status to exit with, after printing what failed. */
+static int finish(struct record_session *s, const char *path)
+{
+	struct record_result r = { .event = &s->event, .target = &s->target, .seconds = s->ended - s->started };
+	int err = perfdata_live_end(s->live, &s->profile), status;
+
+	if (!err) {
+		flame_meta(s->profile)->duration_ns = (uint64_t)(r.seconds * 1e9);
+		tell_samples(s, &r);
+		err = flame_transform(&s->profile, &s->tool.transform);
 	}
-	fill_meta(s);
-	return true;
+	if (err)
+		flame_diag_add(&s->diag, FLAME_ERROR, "%s", flame_strerror(err));
+	else if (r.nr_samples && !flame_nr_samples(s->profile))
+		flame_diag_add(&s->diag, FLAME_ERROR, s->tool.read.offcpu ? "no thread that was switched out went on meanwhile" :
+			       "no stack is left: --only, --exclude or --focus dropped all");
+	tool_print_diag(&s->tool, 0, &s->diag);
+	if (err || !flame_nr_samples(s->profile))
+		return 1;
+	r.profile = s->profile;
+	status = record_write(&s->tool, &r, path);
+	if (!status && !s->tool.quiet && strcmp(path, "-") != 0)
+		tool_message(&s->tool, "note", "%llu samples in %.1f s: %s", (unsigned long long)r.nr_samples, r.seconds, path);
+	return status;
+}
+
+/* ---- a series ---- */
+
+/* The file of the profile that began at s->started_at, to be freed. */
+static char *name_file(const struct record_session *s)
+{
+	time_t t = (time_t)(s->started_at / 1000000000);
+	char name[4096];
+	struct tm tm;
+
+	if (s->tool.record.every > 0 && localtime_r(&t, &tm) && strftime(name, sizeof(name), s->tool.output, &tm))
+		return strdup(name);
+	return strdup(s->tool.output);
+}
+
+/* The files that were written; the oldest goes when there are more than --keep. */
+static void keep_last(struct record_session *s, char *path)
+{
+	struct record_series *series = &s->series;
+	char **slot = &series->paths[series->nr++ % s->tool.record.keep];
+	bool again = false;
+
+	/* Names that come again were written over. */
+	for (unsigned int i = 0; *slot && i < s->tool.record.keep; i++)
+		again |= &series->paths[i] != slot && series->paths[i] && !strcmp(series->paths[i], *slot);
+	if (*slot && !again && strcmp(*slot, path) != 0)
+		unlink(*slot);
+	free(*slot);
+	*slot = path;
+}
+
+static int finish_file(struct record_session *s)
+{
+	char *path = name_file(s);
+	int status;
+
+	if (!path)
+		return no_memory(s);
+	status = finish(s, path);
+	if (!status && s->series.paths)
+		keep_last(s, path);
+	else
+		free(path);
+	return status;
+}
+
+/* The next profile begins where this one ends, which is written. Return: the status, after printing what failed. */
+static int next_profile(struct record_session *s)
+{
+	struct flame_profile *profile = s->profile;
+	struct perfdata_live *live = s->live;
+	struct record_session old;
+	int32_t *pids = NULL;
+	size_t nr_pids;
+	int err, status;
+
+	s->ended = now();
+	old = *s;
+	old.diag = s->diag;
+	s->diag = (struct flame_diag){ 0 };
+	if (!open_profile(s)) {
+		perfdata_live_free(s->live);
+		flame_profile_free(s->profile);
+		s->live = live;
+		s->profile = profile;
+		return no_memory(s);
+	}
+	err = perfdata_live_go_on(s->live, live);
+	nr_pids = perfdata_live_processes(live, &pids);
+	if (!err)
+		err = record_known(s->live, pids, s->target.all ? 0 : nr_pids, s->target.all);
+	free(pids);
+	status = finish_file(&old);
+	s->nr_lost_before = old.nr_lost_before;
+	s->series = old.series;
+	perfdata_live_take_symbols(s->live, live);
+	perfdata_live_free(live);
+	flame_profile_free(old.profile);
+	return err ? no_memory(s) : status;
 }
 
 /* ---- recording ---- */
 
-static int use_record(void *context, const void *data, size_t size)
-{
-	return perfdata_live_record(context, data, size);
-}
-
-/* Empty all buffers once. Return: 0, or a failure. */
-static int read_round(struct session *s)
-{
-	size_t fullest, size = buffers_size(s->buffers);
-	int err = buffers_read(s->buffers, use_record, s->live, &fullest);
-
-	if (!err)
-		err = perfdata_live_round(s->live);
-	/* As often as they fill, and no more. */
-	if (fullest > size / 4)
-		s->wait_ms = s->wait_ms > 1 ? s->wait_ms / 2 : 1;
-	else if (fullest < size / 16 && s->wait_ms < WAIT_MOST_MS)
-		s->wait_ms = s->wait_ms * 2 < WAIT_MOST_MS ? s->wait_ms * 2 : WAIT_MOST_MS;
-	return err;
-}
-
-static void print_progress(struct session *s, double time)
+static void print_progress(struct record_session *s, double time)
 {
 	uint64_t lost, nr = perfdata_live_count(s->live, &lost);
-	const struct tool_record *o = &s->tool.record;
 
-	if (!s->progress || time - s->printed < 1)
+	if (s->tool.quiet || time - s->printed < 1 || !isatty(STDERR_FILENO))
 		return;
 	s->printed = time;
-	fprintf(stderr, "\r%s: %.0f s", s->tool.name, time - s->started);
-	if (o->duration > 0)
-		fprintf(stderr, " of %.0f s", o->duration);
+	fprintf(stderr, "\r%s: %.0f s", s->tool.name, time - s->began);
+	if (s->tool.record.duration > 0)
+		fprintf(stderr, " of %.0f s", s->tool.record.duration);
 	fprintf(stderr, ", %llu samples", (unsigned long long)nr);
 	if (lost)
 		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
 	fputs("\033[K", stderr);
 }
 
-static bool child_ended(const struct session *s)
+static bool child_ended(const struct record_session *s)
 {
 	siginfo_t info = { 0 };
 
@@ -231,145 +259,103 @@ static bool child_ended(const struct session *s)
 	       info.si_pid == s->target.child;
 }
 
-static int keep_up(struct session *s, double time)
-{
-	if (time - s->refreshed < REFRESH_SECONDS)
-		return 0;
-	s->refreshed = time;
-	return perfdata_live_refresh(s->live);
-}
-
-/* Until the time is over, the target is gone or the user stops it. Return: 0, or a failure. */
-static int record(struct session *s)
-{
-	const struct tool_record *o = &s->tool.record;
-	double end = o->duration > 0 ? s->started + o->duration : 0;
-	bool alive = true;
-	int err = 0;
-
-	while (!err && alive && !stopped) {
-		double time = now();
-		int ms = s->wait_ms;
-
-		if (end > 0 && time >= end)
-			break;
-		if (end > 0 && (end - time) * 1000 < ms)
-			ms = (int)((end - time) * 1000) + 1;
-		alive = !child_ended(s) && buffers_wait(s->buffers, ms);
-		err = read_round(s);
-		if (!err)
-			err = keep_up(s, now());
-		print_progress(s, now());
-	}
-	buffers_disable(s->buffers);
-	s->ended = now();
-	if (!err)
-		err = read_round(s);
-	if (s->progress)
-		fputs("\r\033[K", stderr);
-	return err;
-}
-
-/* ---- the end ---- */
-
-static void tell_result(struct session *s, struct record_result *r)
-{
-	uint64_t told, total = buffers_lost(s->buffers);
-
-	r->nr_samples = perfdata_live_count(s->live, &told);
-	r->nr_lost = total > told ? total : told;
-	/* The last that were lost are told of by no record, as none came behind them. */
-	flame_lost_add(s->profile, r->nr_lost - told);
-	if (r->nr_lost)
-		flame_diag_add(&s->diag, FLAME_WARNING,
-			       "%llu records were lost and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
-			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
-	if (!r->nr_samples)
-		flame_diag_add(&s->diag, FLAME_ERROR, s->tool.read.offcpu ? "no samples in %.1f s: no thread was switched out" :
-			       "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
-}
-
-static int finish(struct session *s, const char *path)
-{
-	struct record_result r = { .event = &s->event, .target = &s->target, .seconds = s->ended - s->started };
-	int err, status;
-
-	flame_meta(s->profile)->duration_ns = (uint64_t)(r.seconds * 1e9);
-	err = perfdata_live_end(s->live, &s->profile);
-	if (!err) {
-		tell_result(s, &r);
-		err = flame_transform(&s->profile, &s->tool.transform);
-	}
-	if (!err && r.nr_samples && !flame_nr_samples(s->profile)) {
-		flame_diag_add(&s->diag, FLAME_ERROR, s->tool.read.offcpu ? "no thread went on within the time that was recorded" :
-			       "no stack is left: --only, --exclude or --focus dropped all");
-	}
-	if (err)
-		flame_diag_add(&s->diag, FLAME_ERROR, "%s", flame_strerror(err));
-	tool_print_diag(&s->tool, 0, &s->diag);
-	s->diag = (struct flame_diag){ 0 };
-	if (err || !flame_nr_samples(s->profile))
-		return 1;
-	r.profile = s->profile;
-	status = record_write(&s->tool, &r, path);
-	if (!status && !s->tool.quiet && path && strcmp(path, "-") != 0 && isatty(STDERR_FILENO))
-		fprintf(stderr, "%s: %llu samples in %.1f s: %s\n", s->tool.name, (unsigned long long)r.nr_samples, r.seconds, path);
-	return status;
-}
-
-static int record_and_write(struct session *s)
+/* What is not told by records: names of code that compilers made, processors. */
+static int look(struct record_session *s, double time)
 {
 	int err;
 
-	if (!open_buffers(s) || !open_profile(s, NULL))
-		return 1;
-	/* First the events, then what was there before: nothing falls in between. */
-	if (!s->event.attr.enable_on_exec)
-		buffers_enable(s->buffers);
-	err = record_known(s->live, &s->target);
-	if (err) {
-		tool_message(&s->tool, "error", "%s", flame_strerror(err));
-		return 1;
+	if (time - s->looked < LOOK_SECONDS)
+		return 0;
+	s->looked = time;
+	err = perfdata_live_refresh(s->live);
+	return err ? err : record_open_more(s);
+}
+
+static double earlier(double a, double b)
+{
+	return a > 0 && (!(b > 0) || a < b) ? a : b;
+}
+
+/*
+ * Record until @until (0: for ever), the user stops it or the target is gone. Return: 0, or a failure.
+ */
+static int record(struct record_session *s, double until, bool *over)
+{
+	double time = now();
+	int err = 0;
+
+	for (*over = false; !err && !*over && !stopped && !(until > 0 && time >= until); time = now()) {
+		double ms = until > 0 && (until - time) * 1000 < WAIT_MS ? (until - time) * 1000 + 1 : WAIT_MS;
+
+		err = record_reader_take(s->reader, (int)ms, s->live, over);
+		if (!err)
+			err = look(s, time);
+		print_progress(s, time);
+		*over |= child_ended(s);
 	}
-	s->started = now();
-	if (!record_target_go(&s->target, &s->tool))
-		return 1;
-	err = record(s);
-	if (err) {
-		flame_diag_add(&s->diag, FLAME_ERROR, "%s", flame_strerror(err));
-		tool_print_diag(&s->tool, 0, &s->diag);
-		return 1;
+	return err;
+}
+
+/* Return: the status to exit with. */
+static int record_all(struct record_session *s)
+{
+	const struct tool_record *o = &s->tool.record;
+	double end = o->duration > 0 ? s->began + o->duration : 0, next = o->every > 0 ? s->began + o->every : 0;
+	int err = 0, status = 0;
+	bool over = false;
+
+	while (!err && !over && !stopped && !(end > 0 && now() >= end)) {
+		err = record(s, earlier(end, next), &over);
+		if (err || over || stopped || !(next > 0) || earlier(end, next) != next)
+			continue;
+		status |= next_profile(s);
+		next += o->every;
 	}
+	record_reader_stop(s->reader);
+	s->ended = now();
+	if (!err)
+		err = record_reader_take(s->reader, 0, s->live, &over);
+	if (!s->tool.quiet && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	if (err)
+		return no_memory(s);
 	record_target_end(&s->target, &s->tool);
-	return finish(s, s->tool.output);
+	return status | finish_file(s);
 }
 
-static void on_signals(void)
+static int run(struct record_session *s)
 {
-	struct sigaction act = { .sa_handler = stop };
+	int err;
 
-	sigaction(SIGINT, &act, NULL);
-	sigaction(SIGTERM, &act, NULL);
-	sigaction(SIGHUP, &act, NULL);
-	act.sa_handler = wake;
-	sigaction(SIGCHLD, &act, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	/* First the events, then what was there before: nothing falls in between. */
+	if (!record_open(s))
+		return 1;
+	if (!open_profile(s))
+		return no_memory(s);
+	err = record_known(s->live, s->target.pids, s->target.child ? 0 : s->target.nr_pids, s->target.all);
+	if (err)
+		return no_memory(s);
+	s->started = s->began = s->looked = now();
+	return record_target_go(&s->target, &s->tool) ? record_all(s) : 1;
 }
 
-static void release(struct session *s)
+static void release(struct record_session *s)
 {
-	buffers_close(s->buffers);
+	record_reader_free(s->reader);
 	perfdata_live_free(s->live);
 	flame_profile_free(s->profile);
 	flame_diag_release(&s->diag);
 	record_event_release(&s->event);
 	record_target_release(&s->target);
+	for (unsigned int i = 0; s->series.paths && i < s->tool.record.keep; i++)
+		free(s->series.paths[i]);
+	free(s->series.paths);
 	free(s->cpus);
 	free(s->tool.record.command_line);
 }
 
 /* Return: -1 to go on, or the status to exit with, after printing why. */
-static int prepare(struct session *s)
+static int prepare(struct record_session *s)
 {
 	struct tool *tool = &s->tool;
 	int status;
@@ -387,9 +373,17 @@ static int prepare(struct session *s)
 	}
 	wrong = record_event_init(&s->event, tool);
 	if (wrong) {
-		tool_message(tool, "error", "%s", wrong);
+		if (s->event.is_denied)
+			record_explain(s, BUFFERS_OPEN, EACCES);
+		else
+			tool_message(tool, "error", "%s", wrong);
 		free(wrong);
 		return 1;
+	}
+	if (tool->record.keep) {
+		s->series.paths = calloc(tool->record.keep, sizeof(*s->series.paths));
+		if (!s->series.paths)
+			return no_memory(s);
 	}
 	on_signals();
 	status = record_target_init(&s->target, tool);
@@ -399,7 +393,7 @@ static int prepare(struct session *s)
 
 int main(int argc, char **argv)
 {
-	struct session s = {
+	struct record_session s = {
 		.tool = {
 			.program = PROGRAM_RECORD,
 			.name = "fgrecord",
@@ -407,19 +401,15 @@ int main(int argc, char **argv)
 			.about = "Record where a program spends its time, and draw it as a flame graph.",
 			.svg = { .minwidth = -1 },
 		},
-		.wait_ms = WAIT_FIRST_MS,
 	};
 	int status = tool_parse(&s.tool, argc, argv);
 
 	if (status >= 0)
 		return status;
 	s.tool.record.command_line = record_join((const char *const *)argv, argc);
-	if (!s.tool.record.command_line)
-		return 1;
-	s.progress = !s.tool.quiet && isatty(STDERR_FILENO);
-	status = prepare(&s);
+	status = s.tool.record.command_line ? prepare(&s) : no_memory(&s);
 	if (status < 0)
-		status = record_and_write(&s);
+		status = run(&s);
 	release(&s);
 	return status;
 }

@@ -5,6 +5,8 @@
  * record.h - what the rooms of fgrecord share:
  *
  *     fgrecord.c         the command line and the course of a recording
+ *     record_open.c      events are opened, again and in other ways where that is refused
+ *     record_reader.c    the thread that empties the buffers
  *     record_event.c     events by their names
  *     record_target.c    what is recorded: processes, a command, the machine
  *     record_proc.c      what /proc tells of what runs already
@@ -67,6 +69,8 @@ struct record_event {
 	char *tracepoints;		/* owned: for flame_tracepoints_new(); NULL: none */
 	size_t tracepoints_len;
 	bool is_default;		/* the user named none: another may take its place */
+	bool is_tracepoint;
+	bool is_denied;			/* its description may not be read */
 };
 
 /* Set @e to the event that the options ask for. Return: NULL, or what is wrong, to be freed. */
@@ -92,6 +96,8 @@ struct record_target {
 int record_target_init(struct record_target *t, const struct tool *tool);
 /* List the threads. Return: false where there are none any more, with errno. */
 bool record_target_threads(struct record_target *t);
+/* The same of the processes @pids. */
+bool record_threads_of(struct record_target *t, const int32_t *pids, size_t nr);
 /* Let the command begin. Return: false after printing that it cannot. */
 bool record_target_go(struct record_target *t, const struct tool *tool);
 /* After the recording: what became of the command. */
@@ -101,13 +107,71 @@ void record_target_release(struct record_target *t);
 char *record_join(const char *const *words, int nr);
 /* The processors that are online, of those in @list (NULL: of all). Return: "0-3,7", to be freed; NULL: none. */
 char *record_cpus(const char *list, unsigned int *nr);
+/* Return: those of @list that are not in @known, to be freed; NULL: none. */
+char *record_cpus_besides(const char *list, const char *known, unsigned int *nr);
+
+/* ---- record_open.c ---- */
+
+/* The files of --every, the last of them. */
+struct record_series {
+	char **paths;			/* a ring of --keep; NULL: all stay */
+	unsigned int nr;
+};
+
+/* What is open, and what was asked for. */
+struct record_session {
+	struct tool tool;
+	struct record_event event;
+	struct record_target target;
+	struct record_reader *reader;
+	struct perfdata_live *live;
+	struct flame_profile *profile;
+	struct flame_diag diag;
+	char *cpus;			/* owned: those that have events */
+	unsigned int nr_cpus;
+	unsigned int pages;		/* of each buffer, as many as were granted */
+	double began;			/* by the monotonic clock, in seconds */
+	double started, ended;		/* of this profile */
+	uint64_t started_at;		/* ns since 1970 */
+	double looked, printed;
+	uint64_t nr_lost_before;	/* in earlier profiles of a series */
+	struct record_series series;
+};
+
+/* Print why the kernel refused with @error, and what would allow it. */
+void record_explain(struct record_session *s, enum buffers_step step, int error);
+/* Open the events of the target and begin to read. Return: false after printing why not. */
+bool record_open(struct record_session *s);
+/* Processors that came online since have events too, from now on. Return: 0, or a failure. */
+int record_open_more(struct record_session *s);
+
+/* ---- record_reader.c ---- */
+
+struct record_reader;
+
+/* Begin to empty @buffers, which are the reader's from now on. Return: NULL without memory or threads. */
+struct record_reader *record_reader_start(struct buffers *buffers);
+/* More of them. Return: false where there are too many; they stay the caller's. */
+bool record_reader_add(struct record_reader *r, struct buffers *buffers);
+/*
+ * Put what was read into @live; wait up to @ms where there is nothing. *@over: nothing is left to record.
+ * Return: 0, or a failure.
+ */
+int record_reader_take(struct record_reader *r, int ms, struct perfdata_live *live, bool *over);
+/* Disable all events, and read for the last time. */
+void record_reader_stop(struct record_reader *r);
+/* Return: records that the kernel dropped because a buffer was full. */
+uint64_t record_reader_lost(struct record_reader *r);
+/* @r may be NULL. */
+void record_reader_free(struct record_reader *r);
 
 /* ---- record_proc.c ---- */
 
-/* Tell @live of the kernel, and of the processes of @t with their threads and what they have mapped. Return: 0, or a failure. */
-int record_known(struct perfdata_live *live, const struct record_target *t);
-/* The same of one process. */
-int record_known_process(struct perfdata_live *live, int32_t pid);
+/*
+ * Tell @live of the kernel, and of the processes @pids or @all with their threads and what they have mapped.
+ * Return: 0, or a failure.
+ */
+int record_known(struct perfdata_live *live, const int32_t *pids, size_t nr_pids, bool all);
 
 /* ---- record_output.c ---- */
 

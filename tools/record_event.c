@@ -99,6 +99,8 @@ static char *set_tracepoint(struct record_event *e, const char *name)
 			break;
 	}
 	id = format ? memmem(format, len, "\nID: ", 5) : NULL;
+	e->is_tracepoint = true;
+	e->is_denied = !format && (errno == EACCES || errno == EPERM);
 	if (!id) {
 		if (asprintf(&wrong, "the tracepoint %s cannot be read: %s: %s", name, path, strerror(format ? EINVAL : errno)) < 0)
 			wrong = NULL;

@@ -128,7 +128,7 @@ static int known_map(struct perfdata_live *live, int32_t pid, const char *line)
 	return perfdata_live_known(live, &r, r.header.size);
 }
 
-int record_known_process(struct perfdata_live *live, int32_t pid)
+static int known_process(struct perfdata_live *live, int32_t pid)
 {
 	int err = known_threads(live, pid);
 	char path[32], *line = NULL;
@@ -184,21 +184,18 @@ static int known_processes(struct perfdata_live *live)
 
 	while (dir && !err && (entry = readdir(dir))) {
 		if (isdigit((unsigned char)entry->d_name[0]))
-			err = record_known_process(live, (int32_t)strtol(entry->d_name, NULL, 10));
+			err = known_process(live, (int32_t)strtol(entry->d_name, NULL, 10));
 	}
 	if (dir)
 		closedir(dir);
 	return err;
 }
 
-int record_known(struct perfdata_live *live, const struct record_target *t)
+int record_known(struct perfdata_live *live, const int32_t *pids, size_t nr_pids, bool all)
 {
 	int err = known_kernel(live);
 
-	/* The command is still a copy of ourselves, and what it becomes is told by its exec. */
-	if (t->child && !t->all)
-		return err;
-	for (size_t i = 0; !err && !t->all && i < t->nr_pids; i++)
-		err = record_known_process(live, t->pids[i]);
-	return !err && t->all ? known_processes(live) : err;
+	for (size_t i = 0; !err && i < nr_pids; i++)
+		err = known_process(live, pids[i]);
+	return !err && all ? known_processes(live) : err;
 }

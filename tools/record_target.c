@@ -47,17 +47,22 @@ static bool add_threads(struct record_target *t, int32_t pid)
 	return ok;
 }
 
-bool record_target_threads(struct record_target *t)
+bool record_threads_of(struct record_target *t, const int32_t *pids, size_t nr)
 {
 	t->nr_tids = 0;
-	for (size_t i = 0; i < t->nr_pids; i++) {
-		if (!add_threads(t, t->pids[i])) {
+	for (size_t i = 0; i < nr; i++) {
+		if (!add_threads(t, pids[i])) {
 			errno = ENOMEM;
 			return false;
 		}
 	}
 	errno = ESRCH;
 	return t->nr_tids;
+}
+
+bool record_target_threads(struct record_target *t)
+{
+	return record_threads_of(t, t->pids, t->nr_pids);
 }
 
 /* Return: the name of the process, to be freed; NULL: there is none. */
@@ -261,23 +266,16 @@ static bool read_list(const char *list, bool set[CPUS_MAX])
 	return true;
 }
 
-char *record_cpus(const char *list, unsigned int *nr)
+/* Return: those in @a for which being in @b is @both, to be freed; NULL: none. */
+static char *write_list(const bool *a, const bool *b, bool both, unsigned int *nr)
 {
-	bool online[CPUS_MAX] = { false }, wanted[CPUS_MAX] = { false };
-	char line[4096] = "", *text = NULL;
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+	char *text = NULL;
 	size_t size;
+	FILE *f = open_memstream(&text, &size);
 
-	if (f && !fgets(line, sizeof(line), f))
-		line[0] = '\0';
-	if (f)
-		fclose(f);
 	*nr = 0;
-	if (!read_list(line[0] ? line : "0", online) || (list && !read_list(list, wanted)))
-		return NULL;
-	f = open_memstream(&text, &size);
 	for (unsigned int i = 0; f && i < CPUS_MAX; i++) {
-		if (online[i] && (!list || wanted[i]))
+		if (a[i] && b[i] == both)
 			fprintf(f, "%s%u", (*nr)++ ? "," : "", i);
 	}
 	if (f)
@@ -286,4 +284,28 @@ char *record_cpus(const char *list, unsigned int *nr)
 		return text;
 	free(text);
 	return NULL;
+}
+
+char *record_cpus(const char *list, unsigned int *nr)
+{
+	bool online[CPUS_MAX] = { false }, wanted[CPUS_MAX] = { false };
+	char line[4096] = "";
+	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
+
+	if (f && !fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	if (f)
+		fclose(f);
+	*nr = 0;
+	if (!read_list(line[0] ? line : "0", online) || (list && !read_list(list, wanted)))
+		return NULL;
+	return write_list(online, list ? wanted : online, true, nr);
+}
+
+char *record_cpus_besides(const char *list, const char *known, unsigned int *nr)
+{
+	bool all[CPUS_MAX] = { false }, there[CPUS_MAX] = { false };
+
+	*nr = 0;
+	return read_list(list, all) && read_list(known, there) ? write_list(all, there, false, nr) : NULL;
 }
