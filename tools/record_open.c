@@ -179,34 +179,59 @@ bool record_open(struct record_session *s)
 
 /* ---- processors that come and go ---- */
 
-/* Events of the processors @cpus, of all threads that are recorded. Return: 0, or a failure. */
-static int open_on(struct record_session *s, const char *cpus, unsigned int nr)
+/* Events of the processors @cpus, of the threads in the target's list. Return: false where it has to be tried again. */
+static bool open_on(struct record_session *s, const char *cpus, unsigned int nr)
 {
 	struct perf_event_attr attr = s->event.attr;
 	struct buffers_wanted wanted = { .attr = &attr, .cpus = cpus, .pages = s->pages };
 	enum buffers_step step;
 	struct buffers *more;
-	int32_t *pids = NULL;
-	size_t nr_pids;
-	bool ok = true;
 
 	attr.enable_on_exec = 0;
 	if (!s->target.all) {
-		nr_pids = perfdata_live_processes(s->live, &pids);
-		ok = record_threads_of(&s->target, pids, nr_pids);
-		free(pids);
 		wanted.tids = s->target.tids;
 		wanted.nr_tids = s->target.nr_tids;
 		raise_limit((rlim_t)s->target.nr_tids * (s->nr_cpus + nr) + 256);
 	}
-	/* It may be gone again, or a thread may; then the next look sees to it. */
-	if (!ok || buffers_open(&more, &wanted, &step))
-		return 0;
+	/* It may be gone again, or a thread may. */
+	if (buffers_open(&more, &wanted, &step))
+		return false;
 	buffers_enable(more);
 	if (record_reader_add(s->reader, more))
-		return 1;
+		return true;
 	buffers_close(more);
-	return 0;
+	return false;
+}
+
+/* The same of all that is recorded now. What ran there unseen is read from /proc. Return: 1, 0 for later, or a failure. */
+static int follow_to(struct record_session *s, const char *cpus, unsigned int nr)
+{
+	struct record_target *t = &s->target;
+	int32_t *pids = NULL;
+	size_t nr_pids = t->all ? 0 : perfdata_live_processes(s->live, &pids);
+	int32_t *all = realloc(pids, (nr_pids + t->nr_pids + 1) * sizeof(*pids));
+	int ret = FLAME_ENOMEM;
+
+	if (!all) {
+		free(pids);
+		return ret;
+	}
+	for (size_t i = 0; !t->all && i < t->nr_pids; i++) {
+		bool known = false;
+
+		for (size_t j = 0; j < nr_pids; j++)
+			known |= all[j] == t->pids[i];
+		if (!known)
+			all[nr_pids++] = t->pids[i];
+	}
+	ret = (t->all || record_threads_of(t, all, nr_pids)) && open_on(s, cpus, nr);
+	if (ret == 1) {
+		int err = record_known(s->live, all, nr_pids, t->all);
+
+		ret = err ? err : 1;
+	}
+	free(all);
+	return ret;
 }
 
 int record_open_more(struct record_session *s)
@@ -214,8 +239,9 @@ int record_open_more(struct record_session *s)
 	unsigned int nr_online, nr_new;
 	char *online = record_cpus(s->tool.record.cpus, &nr_online);
 	char *new = online ? record_cpus_besides(online, s->cpus, &nr_new) : NULL, *all;
+	int ret = new ? follow_to(s, new, nr_new) : 0;
 
-	if (new && open_on(s, new, nr_new)) {
+	if (ret == 1) {
 		if (!s->tool.quiet)
 			tool_message(&s->tool, "note", "processor %s came online, and is recorded too", new);
 		if (asprintf(&all, "%s,%s", s->cpus, new) >= 0) {
@@ -232,5 +258,5 @@ int record_open_more(struct record_session *s)
 	}
 	free(new);
 	free(online);
-	return 0;
+	return ret < 0 ? ret : 0;
 }
