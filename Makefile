@@ -87,7 +87,7 @@ PROGRAMS := fgconv fgrender fgdiff fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
 		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
@@ -103,6 +103,7 @@ quickstart: ## as root on Debian: install what the build needs, build, draw a re
 
 test: ## as root on Debian: install what the tests need and run all of them
 	@.ci/install test
+	@.ci/as-user $(MAKE) libperf
 	@.ci/as-user $(MAKE) everything
 
 $(O)/%.o: %.c $(O)/flags

@@ -304,17 +304,20 @@ static const struct option options[] = {
 	{ "frequency", 'F', CUSTOM, RECORD, "HZ", "samples a second on each processor (default: 99)", 0, set_frequency },
 	{ "long", 0, FLAG, RECORD, NULL, "for long recordings: 49 Hz", FIELD(record.slow), NULL },
 	{ "callchains", 'g', FLAG, RECORD, NULL, "record callchains, which is done anyway", FIELD(record.callchains), NULL },
-	{ "call-graph", 0, CUSTOM, RECORD, "fp|dwarf[,N]", "by frame pointers (default), or unwound from copies of N bytes of stack", 0, set_call_graph },
-	{ "mmap-pages", 'm', CUSTOM, RECORD, "PAGES", "of the buffer of each processor, a power of two (default: 128)", 0, set_pages },
-	{ "every", 0, CUSTOM, RECORD, "SECONDS", "begin a new file all SECONDS; %H%M%S and the like in FILE's name are the time", 0, set_every },
+	{ "call-graph", 0, CUSTOM, RECORD, "MODE", "fp: by frame pointers (default); dwarf or dwarf,BYTES: unwound from copies of stacks", 0, set_call_graph },
+	{ "mmap-pages", 'm', CUSTOM, RECORD, "PAGES", "of the buffer of each processor, a power of two (default: 128; 1024 for dwarf)", 0, set_pages },
+	{ "every", 0, CUSTOM, RECORD, "SECONDS", "begin a new file every SECONDS; %H%M%S and the like in FILE's name are the time", 0, set_every },
 	{ "keep", 0, COUNT, RECORD, "N", "of these files keep the last N", FIELD(record.keep), NULL },
 	{ "diff", 0, TEXT, RECORD, "BEFORE", "write the difference to the profile in BEFORE", FIELD(record.diff), NULL },
 	{ "from", 0, CUSTOM, ALL, "FORMAT", "input format (default: recognised by content)", 0, set_from },
-	{ "output", 'o', TEXT, SAMPLES, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
-	{ "event", 'e', TEXT, SAMPLES, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
+	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
+	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
+	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
+	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
-	{ "offcpu", 0, FLAG, SAMPLES, NULL, "time that threads were blocked, from sched:sched_switch in perf.data", FIELD(read.offcpu), NULL },
+	{ "offcpu", 0, FLAG, ALL, NULL, "time that threads were blocked, from sched:sched_switch in perf.data", FIELD(read.offcpu), NULL },
 	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
 	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
 	{ "pid", 0, CUSTOM, SAMPLES, NULL, "root frame comm-pid", 0, set_pid },
@@ -331,7 +334,8 @@ static const struct option options[] = {
 	{ "all", 0, CUSTOM, TEXT_MARKS, NULL, "all of these marks", 0, set_all },
 	{ "addrs", 0, FLAG, SAMPLES, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
 	{ "offsets", 0, FLAG, SAMPLES, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
-	{ "srcline", 0, FLAG, SAMPLES, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "srcline", 0, FLAG, RECORD, NULL, "add :file:line, from debug information", FIELD(read.srcline), NULL },
+	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
 	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
 	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
 	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
@@ -355,8 +359,10 @@ static const struct option options[] = {
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
 	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded or another (default: as FILE's name ends)", 0, set_to },
-	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
-	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "title", 0, TEXT, PICTURE & ~RECORD, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
+	{ "title", 0, TEXT, RECORD, "TEXT", "heading (default: how it was recorded)", FIELD(svg.title), NULL },
+	{ "subtitle", 0, TEXT, PICTURE & ~RECORD, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "subtitle", 0, TEXT, RECORD, "TEXT", "second line (default: what was recorded)", FIELD(svg.subtitle), NULL },
 	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
 	{ "height", 0, CUSTOM, PICTURE, "PIXELS", "of a frame (default: 16)", 0, set_height },
 	{ "minwidth", 0, CUSTOM, PICTURE, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
@@ -657,8 +663,9 @@ static int check_record(struct tool *tool)
 	}
 	if (!(o->frequency > 0))
 		o->frequency = o->slow ? 49 : 99;
+	/* A copied stack takes 25 times as much as a callchain. */
 	if (!o->pages)
-		o->pages = 128;
+		o->pages = o->stack_bytes ? 1024 : 128;
 	if (!tool->output)
 		tool->output = "flame.svg";
 	tool->header = true;
