@@ -88,7 +88,7 @@ TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
-		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
+		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
@@ -146,7 +146,7 @@ $(O)/fgrecord: LIBPERF := $(O)/libperf/lib/libperf.a $(O)/libperf/lib/libapi.a
 else
 RECORD_BUFFERS := $(O)/tools/record_missing.o
 endif
-RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(O)/tools/permission.o $(RECORD_BUFFERS)
+RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(RECORD_BUFFERS)
 
 $(O)/fgrecord: $(RECORD_OBJ)
 

@@ -16,6 +16,7 @@
 #include "../core/feeder.h"
 #include "../core/hash.h"
 #include "../core/protobuf.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "../core/units.h"
 #include "pprof.h"
@@ -462,7 +463,7 @@ static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame
 {
 	size_t n = sizeof(PPROF_KIND_COMMENT) - 1;
 
-	if (!get_string(&p->strings, p->comments[i], text) || !pprof_starts(*text, PPROF_KIND_COMMENT))
+	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, PPROF_KIND_COMMENT))
 		return false;
 	*text = (struct flame_span){ text->s + n, text->len - n };
 	return true;
@@ -502,7 +503,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 		if (err)
 			return err;
 		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, commented_kind(p, name));
-		p->is_count[i] = pprof_equals(unit, "count");
+		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
 }
@@ -738,7 +739,7 @@ static int find_label(struct flame_reader *rd, const struct pprof_proto *p, cons
 		if (!read_numbers(s->labels[i].bytes, n, 5))
 			continue;
 		err = get_name(rd, p, n[1], &name);
-		if (!err && pprof_equals(name, key))
+		if (!err && span_equals(name, key))
 			err = put_label_value(rd, p, n);
 		if (err)
 			return err;
@@ -838,7 +839,7 @@ static size_t skip_callers(const struct flame_reader *rd, flame_frame *frames, s
 		struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frames[i])->name);
 
 		for (size_t k = 0; names[k]; k++) {
-			if (!pprof_equals(name, names[k]))
+			if (!span_equals(name, names[k]))
 				continue;
 			memmove(frames, frames + i, (nr - i) * sizeof(*frames));
 			return nr - i;

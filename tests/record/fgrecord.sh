@@ -5,33 +5,9 @@
 # their time, interpreters and compilers at run time, processes that fork, exec and load, samples lost on purpose, users
 # who may not.
 
-bin=${1:?usage: tests/record/fgrecord.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-here=$(cd "$(dirname "$0")" && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
-pids=
-# shellcheck disable=SC2086
-trap '[ -z "$pids" ] || kill $pids 2>/dev/null; rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
-
-skip() {
-	echo "SKIP fgrecord: $*"
-	echo "0 passed, 0 failed"
-	exit 0
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL fgrecord: $1"
-	fi
-}
+script=fgrecord
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 
 # share NAME FILE - what NAME has of all, as "percent samples-of-all" with samples of 1/999 s.
 share() {
@@ -59,14 +35,17 @@ mostly() {
 
 "$bin/fgrecord" -o "$tmp/probe.folded" true >"$tmp/log" 2>&1
 grep -q libperf "$tmp/log" && skip "built without libperf (make libperf)"
-${CC:-cc} -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o "$tmp/work" "$here/work.c" &&
-	${CC:-cc} -O1 -g -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -o "$tmp/work.so" "$here/work.c" ||
+flags="-O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread"
+# shellcheck disable=SC2086 # they are words
+if ! ${CC:-cc} $flags -o "$tmp/work" "$root/tests/record/work.c" ||
+   ! ${CC:-cc} $flags -shared -fPIC -DLIBRARY -o "$tmp/work.so" "$root/tests/record/work.c"; then
 	skip "the program does not compile"
+fi
 cd "$tmp" || exit 2
 chmod 755 "$tmp"
 "$bin/fgrecord" -F 999 -e cpu-clock -o split.folded ./work split 1 >log 2>&1 || skip "$(tail -n 1 log)"
-root=0
-[ "$(id -u)" = 0 ] || root=1
+is_root=false
+[ "$(id -u)" != 0 ] || is_root=true
 
 # ---- parts of the time ----
 
@@ -81,12 +60,11 @@ ok "the text says how it was recorded" $?
 within takes_34 65.38 dwarf.folded && grep -q '^work;_start;.*;main;takes_18' dwarf.folded
 ok "copies of stacks are unwound" $?
 
-./work split 4 &
+./work split 1.5 &
 pids=$!
-"$bin/fgrecord" -F 999 -e cpu-clock -p $! -d 1 -o running.folded 2>log
+"$bin/fgrecord" -F 999 -e cpu-clock -p $! -o running.folded 2>log
 within takes_34 65.38 running.folded
-ok "a process that runs already is known" $?
-kill $! 2>/dev/null
+ok "a process that runs already is known, until it ends" $?
 
 "$bin/fgrecord" -e cpu-clock -o flame.svg ./work split 0.5 2>log &&
 	grep -q '>perf cpu-clock 99 Hz x [0-9.]* s, [0-9]* samples, [^<]*<' flame.svg && grep -q '<title>takes_34 (' flame.svg
@@ -129,7 +107,8 @@ mostly takes_34 80 threads.folded
 ok "1,000 threads have their names" $?
 
 # A file of no other place: static, below a root of its own.
-if [ $root = 0 ] && ${CC:-cc} -static -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -o contained "$here/work.c" 2>/dev/null; then
+# shellcheck disable=SC2086 # they are words
+if $is_root && ${CC:-cc} $flags -static -o contained "$root/tests/record/work.c" 2>/dev/null; then
 	mkdir -p jail/only && mv contained jail/only/here
 	"$bin/fgrecord" -F 999 -e cpu-clock -o jail.folded chroot jail /only/here split 0.5 2>log
 	mostly takes_34 50 jail.folded
@@ -137,7 +116,7 @@ if [ $root = 0 ] && ${CC:-cc} -static -O1 -fno-omit-frame-pointer -fno-optimize-
 fi
 
 # A processor that was not online at the start. What says which are is a file of ours here.
-if [ $root = 0 ] && [ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ] && unshare -m true 2>/dev/null; then
+if $is_root && [ "$(getconf _NPROCESSORS_ONLN)" -ge 2 ] && unshare -m true 2>/dev/null; then
 	echo 0 >online
 	unshare -m sh -c 'mount --bind online /sys/devices/system/cpu/online && exec "$@"' - \
 		"$bin/fgrecord" -F 999 -e cpu-clock -o hotplug.folded taskset -c 1 ./work split 4 2>log &
@@ -153,7 +132,7 @@ ok "a list of more processors than there are" $?
 
 # ---- time off the processor ----
 
-if [ $root = 0 ] && [ -r /sys/kernel/tracing/events/sched/sched_switch/format ]; then
+if $is_root && [ -r /sys/kernel/tracing/events/sched/sched_switch/format ]; then
 	"$bin/fgrecord" --offcpu --call-graph dwarf -o offcpu.folded ./work sleep 0.5 2>log
 	awk '/^#/ { next } /;sleeps;/ { sum += $NF } END { print sum / 1e9 " s in sleeps"; exit !(sum >= 0.5e9 && sum < 1.5e9) }' offcpu.folded
 	ok "half a second is slept" $?
@@ -170,7 +149,7 @@ if command -v node >/dev/null; then
 	awk '/^#/ { next } { all += $NF } /hotNode/ { sum += $NF }
 		END { printf "hotNode: %.1f %%\n", 100 * sum / all; exit !(sum > 0.5 * all) }' node.folded
 	ok "functions of Node have names" $?
-	if [ $root = 0 ] && unshare -m -p -f true 2>/dev/null; then
+	if $is_root && unshare -m -p -f true 2>/dev/null; then
 		script=$(cat hot.js)
 		# shellcheck disable=SC2016
 		"$bin/fgrecord" -F 999 -e cpu-clock -o inside.folded -- unshare -m -p -f sh -c \
@@ -213,8 +192,8 @@ END
 for python in python3.13 python3.12 python3; do
 	command -v $python >/dev/null && break
 done
-if $python -X perf -c 'import sys; sys.exit(not sys._xoptions.get("perf") or sys.version_info < (3, 12))' 2>/dev/null; then
-	"$bin/fgrecord" -F 999 -e cpu-clock --call-graph dwarf -o python.folded $python -X perf hot.py 2>log
+if "$python" -X perf -c 'import sys; sys.exit(not sys._xoptions.get("perf") or sys.version_info < (3, 12))' 2>/dev/null; then
+	"$bin/fgrecord" -F 999 -e cpu-clock --call-graph dwarf -o python.folded "$python" -X perf hot.py 2>log
 	grep -q 'py::hot_python' python.folded
 	ok "functions of Python have names" $?
 elif command -v python3 >/dev/null; then
@@ -281,7 +260,7 @@ ok "a process that is not there" $?
 "$bin/fgrecord" -e no-such-event true 2>log
 [ $? = 1 ] && grep -q 'no event no-such-event; there are cycles' log
 ok "an event that is not there" $?
-if [ $root = 0 ] && command -v setpriv >/dev/null; then
+if $is_root && command -v setpriv >/dev/null; then
 	as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 	before=$(cat /proc/sys/kernel/perf_event_* /proc/sys/kernel/kptr_restrict 2>/dev/null)
 	mkdir -m 777 theirs
@@ -304,5 +283,4 @@ if [ $root = 0 ] && command -v setpriv >/dev/null; then
 	ok "nothing on the host has changed" $?
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums
