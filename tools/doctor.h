@@ -58,6 +58,7 @@ struct doctor_plan {
 	char *steps[DOCTOR_STEPS];	/* owned */
 	unsigned int nr_steps;
 	bool ready;			/* nothing that is known prevents it */
+	char *remark;			/* owned; what the result lacks; NULL: nothing is to be said */
 	char *missing;			/* owned; what is not installed or not loaded; NULL: nothing */
 	struct permission_answer needs;	/* permissions; why is NULL where none are needed */
 };
@@ -104,7 +105,7 @@ struct doctor_target {
 	size_t words_len, environment_len;
 	bool environment_known;
 	enum doctor_runtime runtime;
-	unsigned int version;		/* of Python: 312 is 3.12; 0: unknown */
+	unsigned int version;		/* of Python: 312 is 3.12; of Java: 17; 0: unknown */
 	bool embeds_python;
 	bool other_user, other_pid_namespace, other_mount_namespace;
 	long inner_pid;			/* in its own PID namespace */

@@ -14,6 +14,7 @@
 #include "../core/minidebug.h"
 #include "doctor.h"
 
+#define FUNCTIONS_FEW 16		/* files with fewer functions are launchers: their names matter little */
 #define LIST_MAX 16777216	/* bytes of a package's list of files */
 
 /* ---- packages ---- */
@@ -169,38 +170,64 @@ static const char *symbols_text(const struct doctor_module *m)
 static void add_module(struct doctor *d, const struct doctor_module *m)
 {
 	const struct flame_frame_count *n = &m->frames;
-	const char *gone = m->deleted ? ", deleted or replaced since it was started" : "";
+	const char *gone = m->deleted ? "; deleted or replaced since it was started" : "";
+	const char *language = flame_language_name(m->language), *symbols = symbols_text(m);
 
-	if (m->why) {
+	if (m->why)
 		doctor_text(d, DOCTOR_TARGET, "file", m->path, "cannot be examined: %s%s", m->why, gone);
-		return;
-	}
-	if (n->method && n->nr_frames)
-		doctor_text(d, DOCTOR_TARGET, "file", m->path,
-			    "%s (%zu), %s; frame pointers in %u of %u functions that make a frame, %.1f %% (by %s)%s",
-			    symbols_text(m), m->nr_symbols, flame_language_name(m->language), n->nr_pointers, n->nr_frames,
-			    100.0 * n->nr_pointers / n->nr_frames, n->method, gone);
+	else if (n->method && n->nr_frames)
+		doctor_text(d, DOCTOR_TARGET, "file", m->path, "%s, %s, frame pointers %.1f %% (%u of %u functions with a frame, by %s)%s",
+			    language, symbols, 100.0 * n->nr_pointers / n->nr_frames, n->nr_pointers, n->nr_frames, n->method,
+			    gone);
 	else
-		doctor_text(d, DOCTOR_TARGET, "file", m->path, "%s (%zu), %s; frame pointers unknown: %s%s", symbols_text(m),
-			    m->nr_symbols, flame_language_name(m->language),
+		doctor_text(d, DOCTOR_TARGET, "file", m->path, "%s, %s, frame pointers unknown: %s%s", language, symbols,
 			    n->why ? n->why : "no function makes a frame", gone);
 }
 
-static void find_missing_symbols(struct doctor *d, const struct doctor_module *m)
+/* Return: whether most of its functions have no name that we could show. */
+static bool is_nameless(const struct doctor_module *m)
 {
+	return m->examined && !m->why && !m->symtab && !m->mini && !m->debug_info && !m->debug_file &&
+	       (m->frames.nr_functions >= FUNCTIONS_FEW || !m->frames.method);
+}
+
+/* Put a word behind @list. Return: the new list, to be freed. @list is freed. */
+static char *append(char *list, const char *separator, const char *word)
+{
+	char *longer = list ? doctor_format("%s%s%s", list, *list ? separator : "", word) : NULL;
+
+	free(list);
+	return longer;
+}
+
+static void find_nameless(struct doctor *d)
+{
+	const struct doctor_target *t = &d->target;
+	char *files = strdup(""), *packages = strdup("");
+	bool by_id = false;
 	struct doctor_finding *f;
 
-	if (m->why || m->symtab || m->mini || m->debug_info || m->debug_file)
-		return;
-	f = doctor_find(d, DOCTOR_NOTE, "%s has %s: most of its frames will be nameless, or named by what is exported nearby",
-			m->path, symbols_text(m));
-	if (m->debug_package)
-		doctor_remedy(f, "by the rule of Debian's names; whether the archive has it was not looked up",
-			      "sudo apt install %s", m->debug_package);
-	if (!m->build_id)
-		return;
-	if (!getenv("DEBUGINFOD_URLS") && d->debuginfod)
-		doctor_remedy(f, "fetched by build-id when names are looked up", "export DEBUGINFOD_URLS=%s", d->debuginfod);
+	for (size_t i = 0; i < t->nr_modules; i++) {
+		const struct doctor_module *m = &t->modules[i];
+
+		if (!is_nameless(m))
+			continue;
+		files = append(files, ", ", m->path);
+		if (m->debug_package)
+			packages = append(packages, " ", m->debug_package);
+		by_id |= m->build_id != NULL;
+	}
+	if (files && *files) {
+		f = doctor_find(d, DOCTOR_NOTE, "without symbols but for what is exported: %s. Most frames there have no name, or a wrong one",
+				files);
+		if (packages && *packages)
+			doctor_remedy(f, "names by Debian's rule; whether the archive has them was not looked up",
+				      "sudo apt install %s", packages);
+		if (by_id && !getenv("DEBUGINFOD_URLS") && d->debuginfod)
+			doctor_remedy(f, "fetched by build-id when names are looked up", "export DEBUGINFOD_URLS=%s", d->debuginfod);
+	}
+	free(files);
+	free(packages);
 }
 
 void doctor_files(struct doctor *d)
@@ -209,8 +236,5 @@ void doctor_files(struct doctor *d)
 		if (d->target.modules[i].examined)
 			add_module(d, &d->target.modules[i]);
 	}
-	for (size_t i = 0; i < d->target.nr_modules; i++) {
-		if (d->target.modules[i].examined)
-			find_missing_symbols(d, &d->target.modules[i]);
-	}
+	find_nameless(d);
 }

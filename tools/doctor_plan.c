@@ -108,10 +108,35 @@ static void find_torn_libraries(struct doctor *d)
 
 /* ---- perf ---- */
 
-/* What perf needs to record the target. Return: true where it goes, perhaps only its user part (then with plan->needs). */
-static bool may_record(struct doctor *d, struct doctor_plan *plan, bool *user_only)
+static void find_missing(struct doctor *d, struct doctor_plan *plan, enum doctor_program program, const char *how)
 {
-	struct permission_request request = { .kernel = true, .other_user = d->target.other_user, .frequency = d->frequency };
+	if (d->programs[program])
+		return;
+	plan->ready = false;
+	if (!plan->missing)
+		plan->missing = strdup(how);
+}
+
+static const char perf_package[] = "perf: sudo apt install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu), or sudo dnf install perf (Fedora)";
+
+static const char on_cpu[] = "On the CPU: where the time goes that it runs";
+
+/* Return: "perf record ..." for the target, also of the kernel or only of its user part; to be freed. */
+static char *perf_record(const struct doctor *d, bool user_only, const char *chains, const char *target)
+{
+	const char *event = d->has_counters ? user_only ? " -e cycles:u" : "" : user_only ? " -e cpu-clock:u" : " -e cpu-clock";
+
+	return doctor_format("perf record -F %u%s %s %s", d->frequency, event, chains, target);
+}
+
+/*
+ * What perf needs to record the target; @all: the command that records all of it. Return: whether it goes, perhaps only
+ * the user part: then plan->needs says what all of it would need.
+ */
+static bool may_record(struct doctor *d, struct doctor_plan *plan, const char *all, bool *user_only)
+{
+	struct permission_request request = { .kernel = true, .other_user = d->target.other_user, .frequency = d->frequency,
+					      .command = all, .starts = d->target.kind == TARGET_PROGRAM };
 	int error = permission_expect(&d->host, &request), user;
 
 	if (!error && d->tried)
@@ -132,68 +157,72 @@ static bool may_record(struct doctor *d, struct doctor_plan *plan, bool *user_on
 	return false;
 }
 
-static void find_missing(struct doctor *d, struct doctor_plan *plan, enum doctor_program program, const char *how)
+/* @extra: for the program's command line, where it is started; "" for nothing. @between: a command before perf.data is read, or NULL. */
+static void plan_perf(struct doctor *d, const char *title, const char *extra, const char *between)
 {
-	if (d->programs[program])
-		return;
-	plan->ready = false;
-	if (!plan->missing)
-		plan->missing = strdup(how);
-}
-
-static const char perf_package[] = "perf: sudo apt install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu), or sudo dnf install perf (Fedora)";
-
-/* @extra: for the program's command line, where it is started; "" for nothing. */
-static void plan_perf(struct doctor *d, const char *extra)
-{
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
-	const char *chains = callgraph(d), *event;
-	char *target = perf_target(d, "perf.data", extra);
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", title);
+	const char *chains = callgraph(d);
+	char *target = perf_target(d, "perf.data", extra), *all = target ? perf_record(d, false, chains, target) : NULL, *user;
 	bool user_only;
 
-	if (!plan || !target) {
-		free(target);
-		return;
+	if (plan && all) {
+		plan->ready = may_record(d, plan, all, &user_only);
+		user = perf_record(d, true, chains, target);
+		doctor_step(d, plan, "%s", user_only && user ? user : all);
+		free(user);
+		if (between)
+			doctor_step(d, plan, "%s", between);
+		doctor_step(d, plan, "fgconv perf.data -o flame.folded");
+		doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
+		find_missing(d, plan, DOCTOR_PERF, perf_package);
+		if (!strcmp(chains, "-g"))
+			find_torn_libraries(d);
 	}
-	plan->ready = may_record(d, plan, &user_only);
-	event = d->has_counters ? user_only ? " -e cycles:u" : "" : user_only ? " -e cpu-clock:u" : " -e cpu-clock";
-	doctor_step(d, plan, "perf record -F %u%s %s %s", d->frequency, event, chains, target);
-	doctor_step(d, plan, "fgconv perf.data -o flame.folded");
-	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
-	find_missing(d, plan, DOCTOR_PERF, perf_package);
-	if (!strcmp(chains, "-g"))
-		find_torn_libraries(d);
+	free(all);
 	free(target);
+}
+
+static void check_offcpu(struct doctor *d, struct doctor_plan *plan, const char *command)
+{
+	struct permission_request request = { .kernel = true, .cpus = true, .tracepoint = true, .command = command,
+					      .starts = d->target.kind == TARGET_PROGRAM };
+	int error = permission_expect(&d->host, &request), share = pointers_of(d->target.main);
+
+	if (share >= 0 && share < POINTERS_ENOUGH)
+		plan->remark = doctor_format("callchains by frame pointers, which %d %% of the program's functions keep: what it waits for in the kernel is right, who called it is torn",
+					     share);
+	find_missing(d, plan, DOCTOR_PERF, perf_package);
+	if (!d->tracefs) {
+		plan->ready = false;
+		if (!plan->missing)
+			plan->missing = strdup("sched:sched_switch: /sys/kernel/tracing is not mounted, or only root may read it");
+	}
+	if (!error && d->tried)
+		error = d->kernel_error;
+	if (!error)
+		return;
+	plan->ready = false;
+	permission_explain(&d->host, &request, error, &plan->needs);
 }
 
 /* Blocked time, from what the scheduler does: a tracepoint on all CPUs. */
 static void plan_offcpu(struct doctor *d, const char *extra)
 {
-	struct permission_request request = { .kernel = true, .cpus = true, .tracepoint = true };
 	struct doctor_plan *plan = doctor_plan_add(d, "off-cpu", "Off the CPU: where it waits, for locks, disks, other processes");
 	const struct doctor_target *t = &d->target;
-	char *command = t->kind == TARGET_PROGRAM ? quote_command(t, extra) : doctor_format("sleep %u", d->seconds);
-	int error = permission_expect(&d->host, &request);
+	char *what = t->kind == TARGET_PROGRAM ? quote_command(t, extra) : doctor_format("sleep %u", d->seconds);
+	char *command = what ? doctor_format("perf record -a -g -e sched:sched_switch -o offcpu.data -- %s", what) : NULL;
 
 	if (plan && command) {
-		doctor_step(d, plan, "perf record -a -g -e sched:sched_switch -o offcpu.data -- %s", command);
+		doctor_step(d, plan, "%s", command);
 		if (t->kind == TARGET_PROCESS)
 			doctor_step(d, plan, "fgrender --offcpu --pid --only '-%ld$' offcpu.data -o offcpu.svg", t->pid);
 		else
 			doctor_step(d, plan, "fgrender --offcpu offcpu.data -o offcpu.svg");
-		find_missing(d, plan, DOCTOR_PERF, perf_package);
-		if (!error && d->tried)
-			error = d->kernel_error;
-		if (error) {
-			plan->ready = false;
-			permission_explain(&d->host, &request, error, &plan->needs);
-		} else if (!d->tracefs) {
-			plan->ready = false;
-			if (!plan->missing)
-				plan->missing = strdup("sched:sched_switch: tracefs is not mounted at /sys/kernel/tracing, or not readable");
-		}
+		check_offcpu(d, plan, command);
 	}
 	free(command);
+	free(what);
 }
 
 /* ---- runtimes ---- */
@@ -229,7 +258,7 @@ static void need_same_user(struct doctor *d, struct doctor_plan *plan, const cha
 
 static void plan_asprof(struct doctor *d)
 {
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
 	unsigned int interval = 1000000 / d->frequency;
 	long pid = d->target.pid;
 
@@ -248,7 +277,7 @@ static void plan_asprof(struct doctor *d)
 static void plan_jfr(struct doctor *d)
 {
 	const struct doctor_target *t = &d->target;
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
 	char *command = quote_command(t, "-XX:StartFlightRecording=filename=flame.jfr,settings=profile");
 
 	if (t->kind == TARGET_PROCESS) {
@@ -272,6 +301,17 @@ static void plan_jfr(struct doctor *d)
 	free(command);
 }
 
+/* Java, the JVM and the kernel in one picture: since 17 a JVM writes on demand which method its code is of. */
+static void plan_mixed(struct doctor *d)
+{
+	const struct doctor_target *t = &d->target;
+	char *map = doctor_format("jcmd %ld Compiler.perfmap", t->inner_pid);
+
+	if (map && t->version >= 17 && d->programs[DOCTOR_JCMD])
+		plan_perf(d, "On the CPU: Java, the JVM, native code and the kernel in one", "", map);
+	free(map);
+}
+
 static void plan_jvm(struct doctor *d)
 {
 	const struct doctor_target *t = &d->target;
@@ -282,10 +322,12 @@ static void plan_jvm(struct doctor *d)
 	if (t->kind == TARGET_PROCESS && d->programs[DOCTOR_ASPROF]) {
 		plan_asprof(d);
 	} else if (t->kind == TARGET_PROCESS && pointers && (t->perf_map || t->jitdump)) {
-		plan_perf(d, "");
+		plan_perf(d, on_cpu, "", NULL);
 		plan_offcpu(d, "");
 	} else {
 		plan_jfr(d);
+		if (t->kind == TARGET_PROCESS && pointers)
+			plan_mixed(d);
 	}
 }
 
@@ -309,7 +351,7 @@ static void plan_node(struct doctor *d)
 	} else if (t->kind == TARGET_PROCESS && !frames) {
 		doctor_find(d, DOCTOR_NOTE, "node was started without --interpreted-frames-native-stack: functions that are not compiled yet show as the interpreter");
 	}
-	plan_perf(d, named ? "" : flags);
+	plan_perf(d, on_cpu, named ? "" : flags, NULL);
 	plan_offcpu(d, named ? "" : flags);
 	command = t->kind == TARGET_PROGRAM ? quote_command(t, "--cpu-prof --cpu-prof-name=flame.cpuprofile") : NULL;
 	if (command) {
@@ -323,7 +365,7 @@ static void plan_node(struct doctor *d)
 static void plan_pyspy(struct doctor *d)
 {
 	const struct doctor_target *t = &d->target;
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
 	char *command = t->kind == TARGET_PROGRAM ? quote_command(t, "") : doctor_format("%ld", t->pid);
 	const char *flag = t->kind == TARGET_PROGRAM ? "--" : "-p";
 
@@ -355,24 +397,30 @@ static void plan_python(struct doctor *d)
 	doctor_truth(d, DOCTOR_TARGET, "perf_support", can && on,
 		     !can ? t->version ? "Python before 3.12 has none" : "Python's version is unknown; 3.12 and later have it" : NULL);
 	if (can && on && share >= POINTERS_ENOUGH) {
-		plan_perf(d, "");
+		plan_perf(d, on_cpu, "", NULL);
 		plan_offcpu(d, "");
 		return;
 	}
 	if (can && t->kind == TARGET_PROGRAM && share >= POINTERS_ENOUGH && !d->programs[DOCTOR_PYSPY]) {
-		plan_perf(d, "-X perf");
+		plan_perf(d, on_cpu, "-X perf", NULL);
 		plan_offcpu(d, "-X perf");
 		return;
 	}
-	doctor_find(d, DOCTOR_NOTE, "perf sees the interpreter's functions (_PyEval_EvalFrameDefault), not those of Python%s",
-		    can && share >= POINTERS_ENOUGH ? ", unless it is started with -X perf" : "");
+	if (can && on)
+		doctor_find(d, DOCTOR_NOTE, "Python names its functions for perf, but %d %% of the interpreter's keep a frame pointer: perf's callchains would be torn. A Python that is built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer has them all",
+			    share < 0 ? 0 : share);
+	else
+		doctor_find(d, DOCTOR_NOTE, "perf sees the interpreter's functions (_PyEval_EvalFrameDefault), not those of Python%s",
+			    can && share >= POINTERS_ENOUGH ? ", unless it is started with -X perf" : "");
 	plan_pyspy(d);
+	if (!d->programs[DOCTOR_PYSPY])
+		plan_perf(d, "On the CPU: what the interpreter itself does, without Python's functions", "", NULL);
 }
 
 static void plan_ruby(struct doctor *d)
 {
 	const struct doctor_target *t = &d->target;
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
 	char *command = t->kind == TARGET_PROGRAM ? quote_command(t, "") : NULL;
 
 	if (command)
@@ -400,12 +448,12 @@ static void plan_dotnet(struct doctor *d)
 	if (named || t->kind == TARGET_PROGRAM) {
 		if (!named)
 			doctor_find(d, DOCTOR_NOTE, "for names of .NET's functions, set in the program's environment: DOTNET_PerfMapEnabled=1");
-		plan_perf(d, "");
+		plan_perf(d, on_cpu, "", NULL);
 		plan_offcpu(d, "");
 		return;
 	}
 	doctor_find(d, DOCTOR_NOTE, "it was started without DOTNET_PerfMapEnabled=1: perf has no names for its functions");
-	plan = doctor_plan_add(d, "on-cpu", "On the CPU: where the time goes that it runs");
+	plan = doctor_plan_add(d, "on-cpu", on_cpu);
 	doctor_step(d, plan, "dotnet-trace collect -p %ld --duration 00:00:00:%02u --format Speedscope -o flame", t->pid,
 		    d->seconds % 60);
 	doctor_step(d, plan, "fgrender flame.speedscope.json -o flame.svg");
@@ -416,7 +464,7 @@ static void plan_dotnet(struct doctor *d)
 
 static void plan_native(struct doctor *d)
 {
-	plan_perf(d, "");
+	plan_perf(d, on_cpu, "", NULL);
 	plan_offcpu(d, "");
 }
 
@@ -438,6 +486,7 @@ static void plan_host(struct doctor *d)
 		return;
 	doctor_step(d, plan, "perf record -a -F %u%s -g -o perf.data -- sleep %u", d->frequency, d->has_counters ? "" : " -e cpu-clock",
 		    d->seconds);
+	all.command = plan->nr_steps ? plan->steps[0] : NULL;
 	doctor_step(d, plan, "fgconv perf.data -o flame.folded");
 	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
 	find_missing(d, plan, DOCTOR_PERF, perf_package);

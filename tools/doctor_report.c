@@ -10,7 +10,7 @@
 #include "doctor.h"
 #include "options.h"
 
-#define LABEL 26	/* columns of the facts' names */
+#define LABEL 34	/* columns of the facts' names */
 
 /* ---- adding ---- */
 
@@ -207,6 +207,15 @@ static void print_findings(const struct doctor *d, FILE *out)
 	}
 }
 
+static void print_line(const char *before, const char *text, FILE *out)
+{
+	if (!text)
+		return;
+	fputs(before, out);
+	tool_print_safe(out, text);
+	fputc('\n', out);
+}
+
 static void print_plan(const struct doctor_plan *p, FILE *out)
 {
 	fprintf(out, "\n%s%s\n", p->title, p->ready ? "" : " (not possible now)");
@@ -215,11 +224,8 @@ static void print_plan(const struct doctor_plan *p, FILE *out)
 		tool_print_safe(out, p->steps[i]);
 		fputc('\n', out);
 	}
-	if (p->missing) {
-		fputs("  missing: ", out);
-		tool_print_safe(out, p->missing);
-		fputc('\n', out);
-	}
+	print_line("  note: ", p->remark, out);
+	print_line("  missing: ", p->missing, out);
 	if (!p->needs.why)
 		return;
 	fputs(p->ready ? "  for all of it, also what the kernel does: " : "  permission: ", out);
@@ -342,7 +348,9 @@ static void json_plan(const struct doctor_plan *p, FILE *out)
 		fputs(i ? ", " : "", out);
 		json_text(p->steps[i], out);
 	}
-	fputs("], \"missing\": ", out);
+	fputs("], \"remark\": ", out);
+	json_text(p->remark, out);
+	fputs(", \"missing\": ", out);
 	json_text(p->missing, out);
 	fputs(",\n      \"permission\": ", out);
 	json_text(p->needs.why, out);
@@ -423,6 +431,7 @@ void doctor_release(struct doctor *d)
 	for (size_t i = 0; i < d->nr_plans; i++) {
 		for (unsigned int j = 0; j < d->plans[i].nr_steps; j++)
 			free(d->plans[i].steps[j]);
+		free(d->plans[i].remark);
 		free(d->plans[i].missing);
 		permission_answer_release(&d->plans[i].needs);
 	}

@@ -129,6 +129,21 @@ static unsigned int version_of(const char *path)
 	return path && sscanf(path, "%2u.%2u", &major, &minor) == 2 ? major * 100 + minor : 0;
 }
 
+/* The file "release" of a JDK has a line such as JAVA_VERSION="17.0.15"; 1.8 is 8. */
+static void find_java_version(struct doctor *d)
+{
+	struct doctor_target *t = &d->target;
+	const char *bin = t->exe ? strstr(t->exe, "/bin/") : NULL, *line;
+	unsigned int major = 0, minor = 0;
+	size_t len;
+	char *text = bin ? doctor_read_at(65536, &len, "%s%.*s/release", d->root, (int)(bin - t->exe), t->exe) : NULL;
+
+	line = text ? strstr(text, "JAVA_VERSION=\"") : NULL;
+	if (line && sscanf(line + 14, "%3u.%3u", &major, &minor) >= 1)
+		t->version = major == 1 ? minor : major;
+	free(text);
+}
+
 static void find_python_version(struct doctor_target *t)
 {
 	t->version = t->exe ? version_of(doctor_base(t->exe)) : 0;
@@ -155,6 +170,8 @@ static void find_runtime(struct doctor *d)
 	}
 	if (t->runtime == RUNTIME_PYTHON)
 		find_python_version(t);
+	if (t->runtime == RUNTIME_JVM)
+		find_java_version(d);
 	t->embeds_python = t->runtime != RUNTIME_PYTHON && has_library(t, "libpython");
 }
 
@@ -166,6 +183,8 @@ static void add_runtime(struct doctor *d)
 	if (t->runtime == RUNTIME_NATIVE)
 		doctor_text(d, DOCTOR_TARGET, "runtime", "native", "%s%s%s", language, t->main && t->main->compiler ? ", " : "",
 			    t->main && t->main->compiler ? t->main->compiler : "");
+	else if (t->version && t->runtime == RUNTIME_JVM)
+		doctor_text(d, DOCTOR_TARGET, "runtime", "JVM", "Java %u", t->version);
 	else if (t->version)
 		doctor_text(d, DOCTOR_TARGET, "runtime", runtime_names[t->runtime], "%u.%u", t->version / 100, t->version % 100);
 	else

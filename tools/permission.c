@@ -21,6 +21,8 @@
 
 #define LINE 512
 
+static const char out_of_container[] = "outside of the container, where the process has another pid";
+
 static long read_long(const char *root, const char *path)
 {
 	char name[PATH_MAX], text[32], *end;
@@ -131,10 +133,10 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-	{ -1, EPERM, "tracepoints" },
-	{ 0, EACCES, "recording whole CPUs" },
-	{ 1, EACCES, "recording the kernel" },
-	{ 2, EACCES, "any event" },
+	{ -1, EPERM, "tracepoints need" },
+	{ 0, EACCES, "recording whole CPUs needs" },
+	{ 1, EACCES, "recording the kernel needs" },
+	{ 2, EACCES, "any event needs" },
 };
 
 static const struct rule *rule_of(const struct permission_request *request)
@@ -203,18 +205,25 @@ static const char *capability(const struct permission_host *host)
 	return host->version && host->version < 508 ? "cap_sys_admin" : "cap_perfmon";
 }
 
+static void advise_sudo(const struct permission_request *request, const char *what, struct permission_answer *answer)
+{
+	const char *program = request->program ? request->program : "perf";
+
+	advise(answer, what, "sudo %s%s", request->command ? request->command : program, request->command ? "" : " ...");
+}
+
 static void advise_capability(const struct permission_host *host, const struct permission_request *request,
 			      struct permission_answer *answer)
 {
 	const char *program = request->program ? request->program : "perf";
 
 	if (host->user_namespace) {
-		advise(answer, "outside of the container, where the process has another pid", "sudo %s ...", program);
+		advise(answer, out_of_container, "sudo %s ...", program);
 		return;
 	}
 	if (host->no_new_privs)
 		return;
-	advise(answer, "as root, this once", "sudo %s ...", program);
+	advise_sudo(request, request->starts ? "as root, this once, and the program with it" : "as root, this once", answer);
 	advise(answer, "for whoever may run this file, until it is replaced",
 	       "sudo setcap %s=ep \"$(readlink -f \"$(command -v %s)\")\"", capability(host), program);
 }
@@ -229,7 +238,7 @@ static void explain_paranoid(const struct permission_host *host, const struct pe
 {
 	const struct rule *rule = rule_of(request);
 
-	say(answer, "kernel.perf_event_paranoid is %ld: %s needs %ld or lower there, or %s%s", host->paranoid, rule->what,
+	say(answer, "kernel.perf_event_paranoid is %ld: %s %ld or lower there, or %s%s", host->paranoid, rule->what,
 	    rule->highest, capability_name(host),
 	    host->user_namespace ? " outside of this user namespace" : "");
 	advise_capability(host, request, answer);
@@ -249,8 +258,7 @@ static void explain_seccomp(const struct permission_host *host, const struct per
 			    struct permission_answer *answer)
 {
 	say(answer, "a seccomp filter, as containers have, or a security module forbids perf_event_open()");
-	advise(answer, "outside of the container, where the process has another pid", "sudo %s ...",
-	       request->program ? request->program : "perf");
+	advise(answer, out_of_container, "sudo %s ...", request->program ? request->program : "perf");
 	advise(answer, "a container that may record", "docker run --cap-add %s ...", capability_name(host) + 4);
 }
 

@@ -43,6 +43,8 @@ struct permission_request {
 	bool buffer;		/* it is the mmap() of the ring buffer that failed */
 	long frequency;		/* Hz; 0: not known */
 	const char *program;	/* that opens the events; NULL: perf */
+	const char *command;	/* all of what is typed, for sudo; NULL: "PROGRAM ..." */
+	bool starts;		/* the command starts the program that is recorded */
 };
 
 struct permission_remedy {
