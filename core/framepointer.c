@@ -63,7 +63,8 @@ static const struct pattern x86[] = {
 	{ FRAME_POINTER, { 0x48, 0x8d, 0xac, 0x24 }, 4, false },
 	{ FRAME_PLAIN, { 0x48, 0x83, 0xec }, 3, false },	/* sub $N, %rsp */
 	{ FRAME_PLAIN, { 0x48, 0x81, 0xec }, 3, false },
-	{ FRAME_PLAIN, { 0x53 }, 1, true },			/* push of a register that is to be kept */
+	{ FRAME_PLAIN, { 0x50 }, 1, true },			/* push, of a register that is to be kept or only for its room */
+	{ FRAME_PLAIN, { 0x53 }, 1, true },
 	{ FRAME_PLAIN, { 0x55 }, 1, true },
 	{ FRAME_PLAIN, { 0x41, 0x54 }, 2, true },
 	{ FRAME_PLAIN, { 0x41, 0x55 }, 2, true },

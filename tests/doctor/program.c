@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the *.elf files here are built from: three functions, of which two make a frame.
+ *
+ *	for machine in x86_64 aarch64; do for pointers in omit no-omit; do
+ *		clang --target=$machine-linux-gnu -O2 -ffreestanding -fPIC -funwind-tables \
+ *			-f$pointers-frame-pointer -c program.c -o program.o
+ *		ld.lld -shared --build-id=sha1 --strip-debug program.o -o $machine-$pointers.elf
+ *	done; done
+ *
+ * x86_64-*-stripped.elf are the same after strip, x86_64-*-prologues.elf are built with
+ * -fno-asynchronous-unwind-tables in place of -funwind-tables.
+ */
+int outside(int x);
+
+int first(int x)
+{
+	return outside(x) + 1;
+}
+
+int second(int x)
+{
+	return first(x) + outside(x);
+}
+
+int leaf(int x)
+{
+	return x * 3;
+}
