@@ -16,8 +16,7 @@
 #include "doctor.h"
 
 #define SCRIPTS_MAX 4		/* "#!" that leads to another "#!" and so on */
-#define MAPS_MAX 1048576	/* lines of /proc/PID/maps that are looked at */
-#define LINE_MAX_MAPS (4 * PATH_MAX + 128)
+#define MAPS_MAX 67108864	/* bytes of /proc/PID/maps that are looked at */
 #define SHOWN_MAX 200		/* bytes of a command line that are shown */
 #define LINK_MAX_BYTES 8192
 
@@ -242,7 +241,6 @@ static void read_mapping(struct doctor *d, char *line, uint64_t *unnamed)
 	int at = 0;
 	char *path;
 
-	line[strcspn(line, "\n")] = '\0';
 	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %*u %n", &start, &end, flags, &at) < 3 || !at || end < start)
 		return;
 	path = line + at;
@@ -263,16 +261,15 @@ static void read_mapping(struct doctor *d, char *line, uint64_t *unnamed)
 /* Return: bytes of executable memory that no file is behind. */
 static uint64_t read_maps(struct doctor *d)
 {
-	char *path = doctor_format("%s/proc/%ld/maps", d->root, d->target.pid), *line = malloc(LINE_MAX_MAPS);
-	FILE *f = path ? fopen(path, "re") : NULL;
 	uint64_t unnamed = 0;
+	size_t len;
+	char *text = doctor_read_at(MAPS_MAX, &len, "%s/proc/%ld/maps", d->root, d->target.pid), *rest = text, *line;
 
-	for (size_t i = 0; f && line && i < MAPS_MAX && fgets(line, LINE_MAX_MAPS, f); i++)
+	while (rest && (line = strsep(&rest, "\n")))
 		read_mapping(d, line, &unnamed);
-	if (f)
-		fclose(f);
-	free(line);
-	free(path);
+	free(text);
+	if (len == MAPS_MAX)
+		doctor_find(d, DOCTOR_NOTE, "it has more than %d MiB of mappings: some libraries may be missing here", MAPS_MAX >> 20);
 	return unnamed;
 }
 

@@ -14,6 +14,7 @@
 #include "permission.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,15 +24,23 @@
 
 static const char out_of_container[] = "outside of the container, where the process has another pid";
 
+static FILE *open_below(const char *root, const char *path)
+{
+	char name[PATH_MAX];
+	int fd = -1;
+
+	/* A named pipe in place of a file must not stop us. */
+	if (snprintf(name, sizeof(name), "%s%s", root, path) < (int)sizeof(name))
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
 static long read_long(const char *root, const char *path)
 {
-	char name[PATH_MAX], text[32], *end;
+	FILE *f = open_below(root, path);
 	long value = PERMISSION_UNKNOWN;
-	FILE *f;
+	char text[32], *end;
 
-	if (snprintf(name, sizeof(name), "%s%s", root, path) >= (int)sizeof(name))
-		return value;
-	f = fopen(name, "re");
 	if (!f)
 		return value;
 	if (fgets(text, sizeof(text), f)) {
@@ -42,13 +51,6 @@ static long read_long(const char *root, const char *path)
 	}
 	fclose(f);
 	return value;
-}
-
-static FILE *open_below(const char *root, const char *path)
-{
-	char name[PATH_MAX];
-
-	return snprintf(name, sizeof(name), "%s%s", root, path) < (int)sizeof(name) ? fopen(name, "re") : NULL;
 }
 
 /* "Uid:\t1000\t1000\t..." has the real, then the effective one. */

@@ -9,8 +9,15 @@
  *	done; done
  *
  * x86_64-*-stripped.elf are the same after strip, x86_64-*-prologues.elf are built with
- * -fno-asynchronous-unwind-tables in place of -funwind-tables.
+ * -fno-asynchronous-unwind-tables in place of -funwind-tables, go.elf with -DGO and rust.elf with -DRUST besides.
  */
+#ifdef GO
+__attribute__((section(".go.buildinfo"), used)) static const char build_info[] = "\xff Go buildinf:";
+#endif
+#ifdef RUST
+__asm__(".section .comment,\"MS\",@progbits,1\n.asciz \"rustc version 1.80.0\"\n.text");
+#endif
+
 int outside(int x);
 
 int first(int x)
