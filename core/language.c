@@ -111,7 +111,7 @@ struct flame_span flame_elf_compiler(const struct flame_elf *elf, enum flame_lan
 	for (size_t i = 0; i < NR_COMMENTS && span_next(&rest, '\0', &part); i++) {
 		bool is_rust = span_starts(part, "rustc");
 
-		if (part.len && (!best.len || (is_rust && language == FLAME_LANGUAGE_RUST)))
+		if (part.len && !span_starts(part, "Linker:") && (!best.len || (is_rust && language == FLAME_LANGUAGE_RUST)))
 			best = part;
 	}
 	return best;

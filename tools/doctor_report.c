@@ -285,7 +285,8 @@ static void json_section(const struct doctor *d, enum doctor_section section, co
 
 	fprintf(out, ",\n  \"%s\": {", name);
 	for (size_t i = 0; i < d->nr_facts; i++) {
-		if (d->facts[i].section != section)
+		/* Files are in "modules", with all that is known of them. */
+		if (d->facts[i].section != section || !strcmp(d->facts[i].key, "file"))
 			continue;
 		fputs(separator, out);
 		json_fact(&d->facts[i], out);
