@@ -103,7 +103,7 @@ static void find_torn_libraries(struct doctor *d)
 			snprintf(names + used, sizeof(names) - used, "%s%.40s (%d %%)", used ? ", " : "", doctor_base(m->path), share);
 	}
 	if (*names)
-		doctor_find(d, DOCTOR_NOTE, "few functions keep a frame pointer in %s: stacks through them lack the caller, or end there", names);
+		doctor_find(d, DOCTOR_NOTE, "few functions keep a frame pointer in %s: stacks that end there lack the function that called it; --call-graph dwarf in place of -g has it", names);
 }
 
 /* ---- perf ---- */
@@ -157,6 +157,40 @@ static bool may_record(struct doctor *d, struct doctor_plan *plan, const char *a
 	return false;
 }
 
+/* The plan that can be used comes first. */
+static void swap_last_plans(struct doctor *d)
+{
+	struct doctor_plan *last, saved;
+
+	if (d->nr_plans < 2)
+		return;
+	last = d->plans + d->nr_plans - 1;
+	saved = *last;
+	*last = last[-1];
+	last[-1] = saved;
+}
+
+/* fgrecord needs what perf does. */
+static void plan_fgrecord(struct doctor *d, const char *chains, const char *extra)
+{
+	struct permission_request request = { .other_user = d->target.other_user, .frequency = d->frequency, .program = "fgrecord" };
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", "On the CPU, recorded and drawn by one command");
+	char *command = d->target.kind == TARGET_PROGRAM ? quote_command(&d->target, extra) : NULL;
+	int error = permission_expect(&d->host, &request);
+
+	if (!error && d->tried)
+		error = d->clock_error;
+	if (plan && command)
+		doctor_step(d, plan, "fgrecord -F %u %s -o flame.svg -- %s", d->frequency, chains, command);
+	else if (plan)
+		doctor_step(d, plan, "fgrecord -F %u %s -p %ld -d %u -o flame.svg", d->frequency, chains, d->target.pid, d->seconds);
+	free(command);
+	if (!plan || !error)
+		return;
+	plan->ready = false;
+	permission_explain(&d->host, &request, error, &plan->needs);
+}
+
 /* @extra: for the program's command line, where it is started; "" for nothing. @between: a command before perf.data is read, or NULL. */
 static void plan_perf(struct doctor *d, const char *title, const char *extra, const char *between)
 {
@@ -180,6 +214,10 @@ static void plan_perf(struct doctor *d, const char *title, const char *extra, co
 	}
 	free(all);
 	free(target);
+	if (d->programs[DOCTOR_FGRECORD] && !between)
+		plan_fgrecord(d, chains, extra);
+	if (d->programs[DOCTOR_FGRECORD] && !between && !d->programs[DOCTOR_PERF])
+		swap_last_plans(d);
 }
 
 static void check_offcpu(struct doctor *d, struct doctor_plan *plan, const char *command)

@@ -17,6 +17,7 @@
 
 #define SCRIPTS_MAX 4		/* "#!" that leads to another "#!" and so on */
 #define MAPS_MAX 67108864	/* bytes of /proc/PID/maps that are looked at */
+#define NEEDED_MAX 64		/* libraries of a program that are looked for */
 #define SHOWN_MAX 200		/* bytes of a command line that are shown */
 #define LINK_MAX_BYTES 8192
 
@@ -597,6 +598,45 @@ static void add_libjvm(struct doctor *d)
 	}
 }
 
+/* Where the loader looks when nothing tells it otherwise. */
+static const char *const library_places[] = {
+	"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/lib64",
+	"/usr/lib64", "/usr/local/lib", "/lib", "/usr/lib",
+};
+
+static void add_library(struct doctor *d, const char *name)
+{
+	for (size_t i = 0; i < sizeof(library_places) / sizeof(*library_places); i++) {
+		char *path = doctor_format("%s/%s", library_places[i], name);
+		char *below = path ? doctor_format("%s%s", d->root, path) : NULL;
+		struct stat st;
+		/* Its size in place of what of it will be mapped. */
+		bool there = below && !stat(below, &st) && S_ISREG(st.st_mode) && add_module(d, path, (uint64_t)st.st_size);
+
+		free(below);
+		free(path);
+		if (there)
+			return;
+	}
+}
+
+/* The libraries that the program itself asks for; those that they ask for are known when it runs. */
+static void add_needed(struct doctor *d)
+{
+	char *path = doctor_format("%s%s", d->root, d->target.exe);
+	struct flame_elf elf;
+	const char *name;
+
+	if (path && !flame_elf_open(&elf, path)) {
+		for (size_t i = 0; i < NEEDED_MAX && (name = flame_elf_needed(&elf, i)); i++) {
+			if (!strchr(name, '/'))
+				add_library(d, name);
+		}
+		flame_elf_release(&elf);
+	}
+	free(path);
+}
+
 static bool is_shell(const char *path)
 {
 	static const char *const shells[] = { "sh", "bash", "dash", "zsh", "ksh", "busybox" };
@@ -625,6 +665,7 @@ static void examine_program(struct doctor *d)
 			    t->script);
 	add_module(d, t->exe, 0);
 	add_libjvm(d);
+	add_needed(d);
 	examine_modules(d);
 	find_runtime(d);
 	if (t->nr_modules && t->modules[0].why) {
