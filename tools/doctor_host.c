@@ -49,7 +49,7 @@ static const struct meaning paranoid[] = {
 	{ 0, "users may record all but tracepoints" },
 	{ 1, "users may record their own processes, also in the kernel, and no whole CPUs" },
 	{ 2, "users may record only the user part of their own processes" },
-	{ LONG_MAX, "users may not record at all" },
+	{ LONG_MAX, "users may not record at all, in kernels of Debian and Ubuntu; others know no such level" },
 };
 
 static const struct meaning kptr[] = {
@@ -218,6 +218,7 @@ static void add_events(struct doctor *d)
 		d->kernel_error = try_event(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true);
 		d->cycles_error = try_event(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, false);
 		d->has_counters = !d->cycles_error;
+		d->host.events_allowed = !d->clock_error;
 		add_event(d, "event_cpu_clock", d->clock_error);
 		add_event(d, "event_cpu_clock_kernel", d->kernel_error);
 		add_event(d, "event_cycles", d->cycles_error);

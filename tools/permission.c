@@ -149,8 +149,11 @@ static const struct rule *rule_of(const struct permission_request *request)
 /* Return: whether the setting is what forbids it. */
 static bool is_paranoid(const struct permission_host *host, const struct permission_request *request)
 {
-	return !permission_is_privileged(host) && host->paranoid != PERMISSION_UNKNOWN &&
-	       host->paranoid > rule_of(request)->highest;
+	const struct rule *rule = rule_of(request);
+
+	if (host->events_allowed && rule->highest == 2)
+		return false;
+	return !permission_is_privileged(host) && host->paranoid != PERMISSION_UNKNOWN && host->paranoid > rule->highest;
 }
 
 /* Whom ptrace admits may also be recorded. */
