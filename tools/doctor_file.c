@@ -176,7 +176,8 @@ static void add_module(struct doctor *d, const struct doctor_module *m)
 	if (m->why)
 		doctor_text(d, DOCTOR_TARGET, "file", m->path, "cannot be examined: %s%s", m->why, gone);
 	else if (n->method && n->nr_frames)
-		doctor_text(d, DOCTOR_TARGET, "file", m->path, "%s, %s, frame pointers %.1f %% (%u of %u functions with a frame, by %s)%s",
+		doctor_text(d, DOCTOR_TARGET, "file", m->path, "%s, %s, frame pointers %.1f %% (%u of %u "
+							       "functions with a frame, by %s)%s",
 			    language, symbols, 100.0 * n->nr_pointers / n->nr_frames, n->nr_pointers, n->nr_frames, n->method,
 			    gone);
 	else
@@ -218,7 +219,8 @@ static void find_nameless(struct doctor *d)
 		by_id |= m->build_id != NULL;
 	}
 	if (files && *files) {
-		f = doctor_find(d, DOCTOR_NOTE, "without symbols but for what is exported: %s. Most frames there have no name, or a wrong one",
+		f = doctor_find(d, DOCTOR_NOTE, "without symbols but for what is exported: %s. Most frames "
+						"there have no name, or a wrong one",
 				files);
 		if (packages && *packages)
 			doctor_remedy(f, "names by Debian's rule; whether the archive has them was not looked up",

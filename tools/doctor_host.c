@@ -25,8 +25,6 @@
 #define SMALL 65536		/* bytes of a file in /proc or /etc that are looked at */
 #define VERSION_WAIT 5000	/* ms for a program to tell its version */
 
-extern char **environ;
-
 static bool exists(const struct doctor *d, const char *path)
 {
 	char *name = doctor_format("%s%s", d->root, path);
@@ -92,7 +90,8 @@ static void add_settings(struct doctor *d)
 	add_setting(d, "perf_event_mlock_kb", h->mlock_kb, NULL);
 	add_setting(d, "unprivileged_bpf_disabled", h->bpf_disabled, bpf);
 	if (h->ptrace_scope == PERMISSION_UNKNOWN)
-		doctor_text(d, DOCTOR_HOST, "ptrace_scope", "none", "the kernel has no Yama: a user's processes may look into each other");
+		doctor_text(d, DOCTOR_HOST, "ptrace_scope", "none", "the kernel has no Yama: a user's processes "
+								    "may look into each other");
 	else
 		add_setting(d, "ptrace_scope", h->ptrace_scope, ptrace_scope);
 }
@@ -239,7 +238,8 @@ static void add_kallsyms(struct doctor *d)
 	bool named = text && strspn(text, "0") < strcspn(text, " \n");
 
 	doctor_truth(d, DOCTOR_HOST, "kernel_symbols", named,
-		     named ? NULL : "the addresses in /proc/kallsyms cannot be read: frames of the kernel have no names");
+		     named ? NULL : "the addresses in /proc/kallsyms cannot be read: frames of the kernel have "
+				    "no names");
 	free(text);
 }
 
@@ -292,7 +292,8 @@ static void add_debuginfod(struct doctor *d)
 	if (urls && *urls)
 		doctor_text(d, DOCTOR_HOST, "debuginfod", urls, NULL);
 	else
-		doctor_text(d, DOCTOR_HOST, "debuginfod", "not set", server ? "export DEBUGINFOD_URLS=%s fetches debug information when it is needed" : NULL,
+		doctor_text(d, DOCTOR_HOST, "debuginfod", "not set", server ? "export DEBUGINFOD_URLS=%s fetches debug information when "
+									      "it is needed" : NULL,
 			    server);
 	free(release);
 }

@@ -73,17 +73,24 @@ static const char *const node_variables[] = { "NODE_OPTIONS", NULL };
 /* Return: perf's option for callchains. Says why where it is not by frame pointers. */
 static const char *callgraph(struct doctor *d)
 {
+	static const bool always[] = {
+		[RUNTIME_NATIVE] = false, [RUNTIME_JVM] = true, [RUNTIME_NODE] = true, [RUNTIME_PYTHON] = false,
+		[RUNTIME_RUBY] = false, [RUNTIME_DOTNET] = true, [RUNTIME_GO] = true,
+	};
 	const struct doctor_target *t = &d->target;
 	int share = pointers_of(t->main);
 
-	if (t->runtime == RUNTIME_GO || t->runtime == RUNTIME_JVM || t->runtime == RUNTIME_NODE || t->runtime == RUNTIME_DOTNET)
-		return "-g";	/* compiled code has no CFI: there is nothing but frame pointers */
-	if (share >= POINTERS_ENOUGH)
+	/* What Go's compiler and those at run time make has no CFI: there is nothing but frame pointers. */
+	if (always[t->runtime] || share >= POINTERS_ENOUGH)
 		return "-g";
 	if (share < 0)
-		doctor_find(d, DOCTOR_NOTE, "whether the program keeps frame pointers is unknown: DWARF callchains are right in either case, but record more data");
+		doctor_find(d, DOCTOR_NOTE, "whether the program keeps frame pointers is unknown: DWARF "
+					    "callchains are right in either case, but record more data");
 	else
-		doctor_find(d, DOCTOR_NOTE, "%d %% of the program's functions keep a frame pointer: callchains by frame pointers (-g) would be torn; --call-graph dwarf copies parts of the stack, 8 KiB a sample. To have them, build with -fno-omit-frame-pointer%s",
+		doctor_find(d, DOCTOR_NOTE, "%d %% of the program's functions keep a frame pointer: callchains "
+					    "by frame pointers (-g) would be torn; --call-graph dwarf copies "
+					    "parts of the stack, 8 KiB a sample. To have them, build with "
+					    "-fno-omit-frame-pointer%s",
 			    share, t->main->language == FLAME_LANGUAGE_RUST ? " (Rust: -C force-frame-pointers=yes)" : "");
 	return "--call-graph dwarf";
 }
@@ -103,7 +110,9 @@ static void find_torn_libraries(struct doctor *d)
 			snprintf(names + used, sizeof(names) - used, "%s%.40s (%d %%)", used ? ", " : "", doctor_base(m->path), share);
 	}
 	if (*names)
-		doctor_find(d, DOCTOR_NOTE, "few functions keep a frame pointer in %s: stacks that end there lack the function that called it; --call-graph dwarf in place of -g has it", names);
+		doctor_find(d, DOCTOR_NOTE, "few functions keep a frame pointer in %s: stacks that end there "
+					    "lack the function that called it; --call-graph dwarf in place of "
+					    "-g has it", names);
 }
 
 /* ---- perf ---- */
@@ -117,14 +126,16 @@ static void find_missing(struct doctor *d, struct doctor_plan *plan, enum doctor
 		plan->missing = strdup(how);
 }
 
-static const char perf_package[] = "perf: sudo apt install linux-perf (Debian), linux-tools-$(uname -r) (Ubuntu), or sudo dnf install perf (Fedora)";
+static const char perf_package[] = "perf: sudo apt install linux-perf (Debian), linux-tools-$(uname -r) "
+				   "(Ubuntu), or sudo dnf install perf (Fedora)";
 
 static const char on_cpu[] = "On the CPU: where the time goes that it runs";
 
 /* Return: "perf record ..." for the target, also of the kernel or only of its user part; to be freed. */
 static char *perf_record(const struct doctor *d, bool user_only, const char *chains, const char *target)
 {
-	const char *event = d->has_counters ? user_only ? " -e cycles:u" : "" : user_only ? " -e cpu-clock:u" : " -e cpu-clock";
+	const char *counter = user_only ? " -e cycles:u" : "", *clock = user_only ? " -e cpu-clock:u" : " -e cpu-clock";
+	const char *event = d->has_counters ? counter : clock;
 
 	return doctor_format("perf record -F %u%s %s %s", d->frequency, event, chains, target);
 }
@@ -191,12 +202,16 @@ static void plan_fgrecord(struct doctor *d, const char *chains, const char *extr
 	permission_explain(&d->host, &request, error, &plan->needs);
 }
 
-/* @extra: for the program's command line, where it is started; "" for nothing. @between: a command before perf.data is read, or NULL. */
+/*
+ * @extra: for the program's command line, where it is started; "" for nothing. @between: a command before perf.data is
+ * read, or NULL.
+ */
 static void plan_perf(struct doctor *d, const char *title, const char *extra, const char *between)
 {
 	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", title);
 	const char *chains = callgraph(d);
-	char *target = perf_target(d, "perf.data", extra), *all = target ? perf_record(d, false, chains, target) : NULL, *user;
+	char *target = perf_target(d, "perf.data", extra), *user;
+	char *all = target ? perf_record(d, false, chains, target) : NULL;
 	bool user_only;
 
 	if (plan && all) {
@@ -227,13 +242,16 @@ static void check_offcpu(struct doctor *d, struct doctor_plan *plan, const char 
 	int error = permission_expect(&d->host, &request), share = pointers_of(d->target.main);
 
 	if (share >= 0 && share < POINTERS_ENOUGH)
-		plan->remark = doctor_format("callchains by frame pointers, which %d %% of the program's functions keep: what it waits for in the kernel is right, who called it is torn",
+		plan->remark = doctor_format("callchains by frame pointers, which %d %% of the program's "
+					     "functions keep: what it waits for in the kernel is right, who "
+					     "called it is torn",
 					     share);
 	find_missing(d, plan, DOCTOR_PERF, perf_package);
 	if (!d->tracefs) {
 		plan->ready = false;
 		if (!plan->missing)
-			plan->missing = strdup("sched:sched_switch: /sys/kernel/tracing is not mounted, or only root may read it");
+			plan->missing = strdup("sched:sched_switch: /sys/kernel/tracing is not mounted, or only "
+					       "root may read it");
 	}
 	if (!error && d->tried)
 		error = d->kernel_error;
@@ -254,7 +272,8 @@ static void plan_offcpu(struct doctor *d, const char *extra)
 	if (plan && command) {
 		doctor_step(d, plan, "%s", command);
 		if (t->kind == TARGET_PROCESS)
-			doctor_step(d, plan, "fgrender --offcpu --pid --only '-%ld$' offcpu.data -o offcpu.svg", t->pid);
+			doctor_step(d, plan, "fgrender --offcpu --pid --only '-%ld$' offcpu.data -o "
+					     "offcpu.svg", t->pid);
 		else
 			doctor_step(d, plan, "fgrender --offcpu offcpu.data -o offcpu.svg");
 		check_offcpu(d, plan, command);
@@ -273,12 +292,16 @@ static void need_ptrace(const struct doctor *d, struct doctor_plan *plan, const 
 	long scope = h->ptrace_scope == PERMISSION_UNKNOWN ? 0 : h->ptrace_scope;
 	struct permission_answer *a = plan ? &plan->needs : NULL;
 
-	if (!a || (allowed && scope < 3) || (d->target.kind == TARGET_PROGRAM && scope < 2) || (!d->target.other_user && !scope))
+	if (!a || (allowed && scope < 3) || (d->target.kind == TARGET_PROGRAM && scope < 2) ||
+	    (!d->target.other_user && !scope))
 		return;
 	plan->ready = false;
-	a->why = scope >= 3 ? doctor_format("kernel.yama.ptrace_scope is 3: no process may look into another one until the host starts again") :
-		 scope ? doctor_format("kernel.yama.ptrace_scope is %ld: %s needs CAP_SYS_PTRACE to look into the process", scope, program) :
-			 doctor_format("the process is another user's: %s needs CAP_SYS_PTRACE to look into it", program);
+	a->why = scope >= 3 ? doctor_format("kernel.yama.ptrace_scope is 3: no process may look into another "
+					    "one until the host starts again") :
+		 scope ? doctor_format("kernel.yama.ptrace_scope is %ld: %s needs CAP_SYS_PTRACE to look into "
+				       "the process", scope, program) :
+			 doctor_format("the process is another user's: %s needs CAP_SYS_PTRACE to look into "
+				       "it", program);
 	if (scope < 3 && !h->no_new_privs) {
 		a->remedies[0] = (struct permission_remedy){ "as root, this once", doctor_format("sudo %s ...", program) };
 		a->nr_remedies = a->remedies[0].command != NULL;
@@ -305,7 +328,8 @@ static void plan_asprof(struct doctor *d)
 	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
 	need_same_user(d, plan, "asprof");
 	if (d->host.paranoid > 1 && !permission_is_privileged(&d->host))
-		doctor_find(d, DOCTOR_NOTE, "asprof -e cpu leaves out the kernel while kernel.perf_event_paranoid is above 1");
+		doctor_find(d, DOCTOR_NOTE, "asprof -e cpu leaves out the kernel while "
+					    "kernel.perf_event_paranoid is above 1");
 	plan = doctor_plan_add(d, "off-cpu", "Running or waiting: all threads, by the clock on the wall");
 	doctor_step(d, plan, "asprof -e wall -i 20ms -t -d %u -f wall.jfr %ld", d->seconds, pid);
 	doctor_step(d, plan, "fgrender --threads wall.jfr -o wall.svg");
@@ -319,7 +343,8 @@ static void plan_jfr(struct doctor *d)
 	char *command = quote_command(t, "-XX:StartFlightRecording=filename=flame.jfr,settings=profile");
 
 	if (t->kind == TARGET_PROCESS) {
-		doctor_step(d, plan, "jcmd %ld JFR.start name=flame settings=profile duration=%us filename=/tmp/flame.jfr", t->inner_pid,
+		doctor_step(d, plan, "jcmd %ld JFR.start name=flame settings=profile duration=%us "
+				     "filename=/tmp/flame.jfr", t->inner_pid,
 			    d->seconds);
 		doctor_step(d, plan, "sleep %u", d->seconds + 2);
 		doctor_step(d, plan, t->other_mount_namespace ? "fgconv /proc/%ld/root/tmp/flame.jfr -o flame.folded" :
@@ -332,7 +357,8 @@ static void plan_jfr(struct doctor *d)
 	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
 	if (plan && t->kind == TARGET_PROCESS)
 		find_missing(d, plan, DOCTOR_JCMD, "jcmd, which comes with the JDK; or async-profiler (asprof)");
-	doctor_find(d, DOCTOR_NOTE, "JFR sees Java code only, 50 or 100 times a second; async-profiler (asprof) also sees the JVM, native code and the kernel");
+	doctor_find(d, DOCTOR_NOTE, "JFR sees Java code only, 50 or 100 times a second; async-profiler (asprof) "
+				    "also sees the JVM, native code and the kernel");
 	plan = doctor_plan_add(d, "off-cpu", "Off the CPU: time in locks, of the same recording");
 	doctor_step(d, plan, "fgrender -e lock %sflame.jfr -o lock.svg",
 		    t->kind == TARGET_PROCESS && !t->other_mount_namespace ? "/tmp/" : "");
@@ -382,12 +408,16 @@ static void plan_node(struct doctor *d)
 	doctor_truth(d, DOCTOR_TARGET, "perf_basic_prof", named, NULL);
 	doctor_truth(d, DOCTOR_TARGET, "interpreted_frames_native_stack", frames, NULL);
 	if (t->kind == TARGET_PROCESS && !named) {
-		struct doctor_finding *f = doctor_find(d, DOCTOR_NOTE, "node was started without --perf-basic-prof: perf sees its JavaScript as [unknown], or as the interpreter. Start it again with");
+		struct doctor_finding *f = doctor_find(d, DOCTOR_NOTE, "node was started without --perf-basic-prof: perf sees its "
+								       "JavaScript as [unknown], or as the "
+								       "interpreter. Start it again with");
 
 		doctor_remedy(f, "for perf", "node %s ...", flags);
-		doctor_remedy(f, "or with V8's own profiler, which needs no permission and writes when node ends", "node --cpu-prof ...");
+		doctor_remedy(f, "or with V8's own profiler, which needs no permission and writes when node "
+				 "ends", "node --cpu-prof ...");
 	} else if (t->kind == TARGET_PROCESS && !frames) {
-		doctor_find(d, DOCTOR_NOTE, "node was started without --interpreted-frames-native-stack: functions that are not compiled yet show as the interpreter");
+		doctor_find(d, DOCTOR_NOTE, "node was started without --interpreted-frames-native-stack: "
+					    "functions that are not compiled yet show as the interpreter");
 	}
 	plan_perf(d, on_cpu, named ? "" : flags, NULL);
 	plan_offcpu(d, named ? "" : flags);
@@ -428,7 +458,8 @@ static void plan_python(struct doctor *d)
 {
 	const struct doctor_target *t = &d->target;
 	const char *variable = doctor_variable(t, "PYTHONPERFSUPPORT");
-	bool on = t->perf_map || doctor_has_word(t, "-Xperf") || doctor_has_word(t, "perf") || (variable && strcmp(variable, "0"));
+	bool on = t->perf_map || doctor_has_word(t, "-Xperf") || doctor_has_word(t, "perf") ||
+		  (variable && strcmp(variable, "0"));
 	bool can = t->version >= 312;
 	int share = pointers_of(t->main);
 
@@ -445,10 +476,14 @@ static void plan_python(struct doctor *d)
 		return;
 	}
 	if (can && on)
-		doctor_find(d, DOCTOR_NOTE, "Python names its functions for perf, but %d %% of the interpreter's keep a frame pointer: perf's callchains would be torn. A Python that is built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer has them all",
+		doctor_find(d, DOCTOR_NOTE, "Python names its functions for perf, but %d %% of the "
+					    "interpreter's keep a frame pointer: perf's callchains would be "
+					    "torn. A Python that is built with -fno-omit-frame-pointer "
+					    "-mno-omit-leaf-frame-pointer has them all",
 			    share < 0 ? 0 : share);
 	else
-		doctor_find(d, DOCTOR_NOTE, "perf sees the interpreter's functions (_PyEval_EvalFrameDefault), not those of Python%s",
+		doctor_find(d, DOCTOR_NOTE, "perf sees the interpreter's functions (_PyEval_EvalFrameDefault), "
+					    "not those of Python%s",
 			    can && share >= POINTERS_ENOUGH ? ", unless it is started with -X perf" : "");
 	plan_pyspy(d);
 	if (!d->programs[DOCTOR_PYSPY])
@@ -462,9 +497,11 @@ static void plan_ruby(struct doctor *d)
 	char *command = t->kind == TARGET_PROGRAM ? quote_command(t, "") : NULL;
 
 	if (command)
-		doctor_step(d, plan, "rbspy record --rate %u --format collapsed --file flame.folded -- %s", d->frequency, command);
+		doctor_step(d, plan, "rbspy record --rate %u --format collapsed --file flame.folded -- "
+				     "%s", d->frequency, command);
 	else
-		doctor_step(d, plan, "rbspy record --rate %u --duration %u --format collapsed --file flame.folded --pid %ld", d->frequency,
+		doctor_step(d, plan, "rbspy record --rate %u --duration %u --format collapsed --file "
+				     "flame.folded --pid %ld", d->frequency,
 			    d->seconds, t->pid);
 	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
 	need_ptrace(d, plan, "rbspy");
@@ -485,14 +522,17 @@ static void plan_dotnet(struct doctor *d)
 	doctor_truth(d, DOCTOR_TARGET, "perf_map_enabled", named, NULL);
 	if (named || t->kind == TARGET_PROGRAM) {
 		if (!named)
-			doctor_find(d, DOCTOR_NOTE, "for names of .NET's functions, set in the program's environment: DOTNET_PerfMapEnabled=1");
+			doctor_find(d, DOCTOR_NOTE, "for names of .NET's functions, set in the program's "
+						    "environment: DOTNET_PerfMapEnabled=1");
 		plan_perf(d, on_cpu, "", NULL);
 		plan_offcpu(d, "");
 		return;
 	}
-	doctor_find(d, DOCTOR_NOTE, "it was started without DOTNET_PerfMapEnabled=1: perf has no names for its functions");
+	doctor_find(d, DOCTOR_NOTE, "it was started without DOTNET_PerfMapEnabled=1: perf has no names for its "
+				    "functions");
 	plan = doctor_plan_add(d, "on-cpu", on_cpu);
-	doctor_step(d, plan, "dotnet-trace collect -p %ld --duration 00:00:00:%02u --format Speedscope -o flame", t->pid,
+	doctor_step(d, plan, "dotnet-trace collect -p %ld --duration 00:00:00:%02u --format Speedscope -o "
+			     "flame", t->pid,
 		    d->seconds % 60);
 	doctor_step(d, plan, "fgrender flame.speedscope.json -o flame.svg");
 	if (plan)
@@ -508,7 +548,13 @@ static void plan_native(struct doctor *d)
 
 static void plan_go(struct doctor *d)
 {
-	doctor_find(d, DOCTOR_NOTE, "if it serves net/http/pprof, no permission is needed: curl -o cpu.pb.gz 'http://HOST:PORT/debug/pprof/profile?seconds=%u', then fgrender cpu.pb.gz",
+	const struct doctor_module *m = d->target.main;
+
+	if (m && !m->why && !m->symtab && !m->debug_file)
+		doctor_find(d, DOCTOR_NOTE, "it was linked without symbols (go build -ldflags=-s): perf has no "
+					    "names for its functions, pprof has");
+	doctor_find(d, DOCTOR_NOTE, "if it serves net/http/pprof, no permission is needed: curl -o cpu.pb.gz "
+				    "'http://HOST:PORT/debug/pprof/profile?seconds=%u', then fgrender cpu.pb.gz",
 		    d->seconds);
 	plan_native(d);
 }
@@ -548,12 +594,14 @@ void doctor_plan(struct doctor *d)
 	if (t->stops)
 		return;
 	if (!d->has_counters)
-		doctor_find(d, DOCTOR_NOTE, "there are no hardware counters here, as in most virtual machines: cpu-clock samples by the kernel's timer");
+		doctor_find(d, DOCTOR_NOTE, "there are no hardware counters here, as in most virtual machines: "
+					    "cpu-clock samples by the kernel's timer");
 	if (t->kind == TARGET_NONE) {
 		plan_host(d);
 		return;
 	}
 	if (t->kind == TARGET_PROCESS && !t->environment_known)
-		doctor_find(d, DOCTOR_NOTE, "the environment of the process cannot be read: variables such as JAVA_TOOL_OPTIONS, NODE_OPTIONS and PYTHONPERFSUPPORT are not known");
+		doctor_find(d, DOCTOR_NOTE, "the environment of the process cannot be read: variables such as "
+					    "JAVA_TOOL_OPTIONS, NODE_OPTIONS and PYTHONPERFSUPPORT are not known");
 	plans[t->runtime](d);
 }

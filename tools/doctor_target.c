@@ -50,7 +50,9 @@ const char *doctor_variable(const struct doctor_target *t, const char *variable)
 
 	if (t->kind == TARGET_PROGRAM)
 		return getenv(variable);
-	for (size_t at = 0; t->environment && at < t->environment_len; at += strlen(t->environment + at) + 1) {
+	if (!t->environment)
+		return NULL;
+	for (size_t at = 0; at < t->environment_len; at += strlen(t->environment + at) + 1) {
 		const char *entry = t->environment + at;
 
 		if (!strncmp(entry, variable, len) && entry[len] == '=')
@@ -186,11 +188,13 @@ static void add_runtime(struct doctor *d)
 	else if (t->version && t->runtime == RUNTIME_JVM)
 		doctor_text(d, DOCTOR_TARGET, "runtime", "JVM", "Java %u", t->version);
 	else if (t->version)
-		doctor_text(d, DOCTOR_TARGET, "runtime", runtime_names[t->runtime], "%u.%u", t->version / 100, t->version % 100);
+		doctor_text(d, DOCTOR_TARGET, "runtime", runtime_names[t->runtime], "%u.%u", t->version / 100,
+			    t->version % 100);
 	else
 		doctor_text(d, DOCTOR_TARGET, "runtime", runtime_names[t->runtime], NULL);
 	if (t->embeds_python)
-		doctor_find(d, DOCTOR_NOTE, "libpython is loaded: what it runs of Python shows as _PyEval_EvalFrameDefault; py-spy names it");
+		doctor_find(d, DOCTOR_NOTE, "libpython is loaded: what it runs of Python shows as "
+					    "_PyEval_EvalFrameDefault; py-spy names it");
 }
 
 /* ---- modules ---- */
@@ -270,7 +274,8 @@ static uint64_t read_maps(struct doctor *d)
 		read_mapping(d, line, &unnamed);
 	free(text);
 	if (len == MAPS_MAX)
-		doctor_find(d, DOCTOR_NOTE, "it has more than %d MiB of mappings: some libraries may be missing here", MAPS_MAX >> 20);
+		doctor_find(d, DOCTOR_NOTE, "it has more than %d MiB of mappings: some libraries may be missing "
+					    "here", MAPS_MAX >> 20);
 	return unnamed;
 }
 
@@ -395,7 +400,8 @@ static void read_status(struct doctor *d)
 	if (t->other_user)
 		doctor_truth(d, DOCTOR_TARGET, "other_user", true, NULL);
 	if (tracer)
-		doctor_find(d, DOCTOR_NOTE, "process %ld traces it (a debugger?): py-spy and the like cannot look into it meanwhile",
+		doctor_find(d, DOCTOR_NOTE, "process %ld traces it (a debugger?): py-spy and the like cannot "
+					    "look into it meanwhile",
 			    tracer);
 }
 
@@ -431,10 +437,8 @@ static void find_perf_map(struct doctor *d)
 	char *inside = doctor_format("%s/proc/%ld/root/tmp/perf-%ld.map", d->root, t->pid, t->inner_pid);
 	char *outside = doctor_format("%s/tmp/perf-%ld.map", d->root, t->inner_pid);
 
-	if (inside && !access(inside, F_OK))
-		t->perf_map = true;
-	else if (outside && !t->other_mount_namespace && !access(outside, F_OK))
-		t->perf_map = true;
+	t->perf_map = (inside && !access(inside, F_OK)) ||
+		      (outside && !t->other_mount_namespace && !access(outside, F_OK));
 	free(inside);
 	free(outside);
 }
@@ -471,7 +475,8 @@ static void explain_no_exe(struct doctor *d, int error)
 		return;
 	}
 	t->stops = true;
-	f = doctor_find(d, DOCTOR_PROBLEM, "process %ld cannot be examined: %s. It is another user's, or protected", t->pid,
+	f = doctor_find(d, DOCTOR_PROBLEM, "process %ld cannot be examined: %s. It is another user's, or "
+					   "protected", t->pid,
 			strerror(error));
 	if (!permission_is_privileged(&d->host) && !d->host.no_new_privs)
 		doctor_remedy(f, "as root", "sudo fgdoctor %ld", t->pid);
@@ -499,7 +504,9 @@ static void examine_process(struct doctor *d)
 	}
 	len = strlen(link);
 	if (len >= sizeof(deleted) && !strcmp(link + len - sizeof(deleted) + 1, deleted)) {
-		doctor_find(d, DOCTOR_NOTE, "the program's file was replaced or deleted since it was started: names are only right if they are looked up in the old file (by build-id)");
+		doctor_find(d, DOCTOR_NOTE, "the program's file was replaced or deleted since it was started: "
+					    "names are only right if they are looked up in the old file (by "
+					    "build-id)");
 		link[len - sizeof(deleted) + 1] = '\0';
 	}
 	find_perf_map(d);
@@ -661,7 +668,8 @@ static void examine_program(struct doctor *d)
 	resolve(d);
 	doctor_text(d, DOCTOR_TARGET, "program", t->exe, NULL);
 	if (t->script && is_shell(t->exe))
-		doctor_find(d, DOCTOR_NOTE, "%s is a script of a shell: what it starts is recorded with it, but not examined here. Give the program, or the pid of one that runs",
+		doctor_find(d, DOCTOR_NOTE, "%s is a script of a shell: what it starts is recorded with it, but "
+					    "not examined here. Give the program, or the pid of one that runs",
 			    t->script);
 	add_module(d, t->exe, 0);
 	add_libjvm(d);
@@ -696,7 +704,8 @@ static void find_program(struct doctor *d, const char *name)
 	t->exe = strchr(name, '/') ? strdup(name) : doctor_which(d, name);
 	if (!t->exe) {
 		t->stops = true;
-		doctor_find(d, DOCTOR_PROBLEM, "there is no command '%s' on PATH; a file is given with its directory: ./%s", name, name);
+		doctor_find(d, DOCTOR_PROBLEM, "there is no command '%s' on PATH; a file is given with its "
+					       "directory: ./%s", name, name);
 		return;
 	}
 	below = doctor_format("%s%s", d->root, t->exe);
@@ -721,7 +730,8 @@ void doctor_target(struct doctor *d, const char *name, const char *const *argume
 		directory = doctor_format("%s/proc/%ld", d->root, t->pid);
 		if (!directory || access(directory, F_OK)) {
 			t->stops = true;
-			doctor_find(d, DOCTOR_PROBLEM, "there is no process %ld here: it has ended, or has another pid in this PID namespace",
+			doctor_find(d, DOCTOR_PROBLEM, "there is no process %ld here: it has ended, or has "
+						       "another pid in this PID namespace",
 				    t->pid);
 		}
 		free(directory);

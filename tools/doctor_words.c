@@ -86,7 +86,7 @@ char *doctor_read(const char *path, size_t max, size_t *len)
 		error = errno;
 	if (fd >= 0)
 		close(fd);
-	if (!error) {
+	if (!error && bytes) {
 		((char *)bytes)[*len] = '\0';
 		return bytes;
 	}

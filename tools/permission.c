@@ -277,7 +277,8 @@ static void explain_refusal(const struct permission_host *host, const struct per
 	} else if (host->seccomp) {
 		explain_seccomp(host, request, answer);
 	} else {
-		say(answer, "%s: no setting that is known forbids it: a security module (SELinux, AppArmor, lockdown) may",
+		say(answer, "%s: no setting that is known forbids it: a security module (SELinux, AppArmor, "
+			    "lockdown) may",
 		    strerror(error));
 		if (!permission_is_privileged(host))
 			advise_capability(host, request, answer);
@@ -293,7 +294,8 @@ static void explain_buffer(const struct permission_host *host, int error, struct
 	if (host->mlock_kb == PERMISSION_UNKNOWN)
 		say(answer, "the ring buffers are larger than users may have: use smaller ones");
 	else
-		say(answer, "the ring buffers are larger than kernel.perf_event_mlock_kb, %ld KiB a CPU: use smaller ones",
+		say(answer, "the ring buffers are larger than kernel.perf_event_mlock_kb, %ld KiB a CPU: use "
+			    "smaller ones",
 		    host->mlock_kb);
 	advise(answer, "for this shell, as far as its hard limit goes", "ulimit -l unlimited");
 	if (host->mlock_kb != PERMISSION_UNKNOWN && host->mlock_kb < LONG_MAX / 4)
@@ -320,7 +322,8 @@ static const struct {
 	const char *why;
 	const char *what, *command;
 } others[] = {
-	{ ENOENT, "there is no such event: virtual machines often have no hardware counters, cpu-clock is always there",
+	{ ENOENT, "there is no such event: virtual machines often have no hardware counters, cpu-clock is "
+		  "always there",
 	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },
 	{ EOPNOTSUPP, "the hardware cannot sample this event: cpu-clock is always there",
 	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },

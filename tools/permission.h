@@ -30,7 +30,8 @@ struct permission_host {
 	unsigned int version;	/* of Linux: 608 is 6.8; 0: unknown */
 	uint64_t capabilities;	/* ours, effective */
 	bool user_namespace;	/* then the kernel's own checks pass over our capabilities */
-	bool events_allowed;	/* not read: it was seen that we may open events; kernels without the highest level pass over it */
+	/* Not read: it was seen that we may open events. Kernels without the highest level pass over it. */
+	bool events_allowed;
 	bool seccomp;		/* a filter decides on system calls */
 	bool no_new_privs;	/* neither sudo nor file capabilities give any */
 };
