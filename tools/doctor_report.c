@@ -373,7 +373,7 @@ void doctor_print_json(const struct doctor *d, FILE *out)
 {
 	const char *separator = "";
 
-	fprintf(out, "{\n  \"format\": \"fgdoctor\", \"version\": 1, \"ready\": %s", doctor_is_ready(d) ? "true" : "false");
+	fprintf(out, "{\n  \"format\": \"fgdoctor\", \"schema\": 1, \"ready\": %s", doctor_is_ready(d) ? "true" : "false");
 	json_section(d, DOCTOR_HOST, "host", out);
 	json_section(d, DOCTOR_PROGRAMS, "programs", out);
 	json_section(d, DOCTOR_TARGET, "target", out);
