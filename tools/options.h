@@ -11,6 +11,7 @@ enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_DOCTOR = 16,
 	PROGRAM_RECORD = 32,
 };
 
@@ -63,6 +64,11 @@ struct tool {
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	unsigned int frequency;		/* Hz */
+	unsigned int duration;		/* seconds */
+	bool json;
+	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
+	const char *const *command;	/* a program and its arguments, ended by NULL; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
@@ -94,6 +100,9 @@ void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
 /* The same in the format that is asked for. */
 int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
+
+/* Write @s with nothing in it that acts on a terminal. */
+void tool_print_safe(FILE *out, const char *s);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)
