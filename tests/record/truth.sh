@@ -277,7 +277,7 @@ go_work
 python_work
 if [ -n "${KEEP-}" ]; then
 	for data in *.data; do
-		perf script --header -i "$data" >"${data%.data}.txt" 2>/dev/null
+		[ -e "${data%.data}.txt" ] || perf script --header -i "$data" >"${data%.data}.txt" 2>/dev/null
 	done
 	mkdir -p "$KEEP" && cp ./*.data ./*.txt ./*.jfr ./*.cpuprofile ./*.pprof "$KEEP" 2>/dev/null
 fi
