@@ -385,7 +385,7 @@ static void make_shares(struct walk *w, struct flame_survey *s)
 	double *share = &s->shares.unknown_leaf;
 
 	for (size_t i = 0; i < sizeof(s->shares) / sizeof(double); i++)
-		share[i] = share[i] > 0 ? share[i] / w->total : 0;
+		share[i] = share[i] > w->total ? 1 : share[i] > 0 ? share[i] / w->total : 0;
 	s->rooted /= w->total;
 	s->runtime = FLAME_RUNTIME_NATIVE;
 	for (size_t i = 0; i < FLAME_NR_RUNTIMES; i++) {
