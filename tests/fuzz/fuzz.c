@@ -117,12 +117,14 @@ void fuzz_write_all(const struct flame_profile *p)
 void fuzz_quality(const struct flame_profile *p)
 {
 	struct flame_quality q;
+	double share[sizeof(q.shares) / sizeof(double)];
 	char *summary;
 
 	if (flame_quality_check(&q, p, 1, NULL))
 		abort();
-	for (const double *share = &q.shares.unknown_leaf; share < (const double *)(&q.shares + 1); share++) {
-		if (!(*share >= 0 && *share <= 1))
+	memcpy(share, &q.shares, sizeof(share));
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++) {
+		if (!(share[i] >= 0 && share[i] <= 1))
 			abort();
 	}
 	for (size_t i = 0; i < q.nr_findings; i++) {

@@ -91,11 +91,13 @@ native() {
 	cc=${CC:-cc}
 	flags="-O1 -g -fno-optimize-sibling-calls -pthread"
 	# shellcheck disable=SC2086
-	$cc $flags -fno-omit-frame-pointer -o work "$src/work.c" &&
+	if ! { $cc $flags -fno-omit-frame-pointer -o work "$src/work.c" &&
 		$cc -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -pthread -o nopointers "$src/work.c" &&
 		$cc $flags -fno-omit-frame-pointer -shared -fPIC -s -o libplugin.so "$src/plugin.c" &&
-		$cc $flags -fno-omit-frame-pointer -o host "$src/host.c" -L. -lplugin -Wl,-rpath,"$tmp" ||
-		{ skip "no compiler for C"; return; }
+		$cc $flags -fno-omit-frame-pointer -o host "$src/host.c" -L. -lplugin -Wl,-rpath,"$tmp"; }; then
+		skip "no compiler for C"
+		return
+	fi
 	record good.data -F 997 -g -- ./work burn 1.5 || return
 	share "perf" good.data json_encode 34 5
 	share "perf" good.data parse 51 5
