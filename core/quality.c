@@ -446,6 +446,9 @@ int flame_quality_check(struct flame_quality *q, const struct flame_profile *p, 
 	c.depth_max = meta->depth_max ? meta->depth_max : flame_recorder_depth(c.recorder);
 	c.ok = !flame_survey_make(&c.survey, p, type, c.depth_max, options && options->quick);
 	c.native = c.ok && is_native(&c, format);
+	/* Who wrote a file of pprof's is told by what ran. */
+	if (c.recorder == FLAME_RECORDER_PPROF && c.survey.runtime == FLAME_RUNTIME_GO)
+		c.recorder = FLAME_RECORDER_GO;
 	if (c.ok)
 		take_figures(&c);
 	if (c.ok) {
