@@ -295,7 +295,13 @@ check: all tests $(O)/mutate library completion $(if $(ASCIIDOCTOR),man) ## run 
 check-browser: all ## test the picture in a browser (node, chromium)
 	@tests/browser/run $(O)/fgrender
 
-check-record: all ## record with the profilers that are here and compare
+$(O)/findings: $(O)/tests/record/truth/findings.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check-truth: all $(O)/findings ## record programs of which the truth is known, and compare
+	@tests/record/truth.sh $(O)
+
+check-record: all $(O)/findings ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
 
 check-valgrind: all tests ## run the unit tests and the programs under valgrind
@@ -331,7 +337,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-valgrind lint cover bench fuzz everything clean FORCE
+	check-truth check-valgrind lint cover bench fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
