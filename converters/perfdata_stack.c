@@ -162,6 +162,8 @@ static bool add_line(struct perfdata *pd, flame_frame *frame, const struct flame
 
 	if (!f->file || !f->line)
 		return true;
+	if (pd->rd->options->places)
+		return flame_frame_place(pd->rd->profile, frame, (struct flame_span){ f->file, strlen(f->file) }, f->line);
 	base = strrchr(f->file, '/');
 	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
 	if (n < 0)
@@ -189,7 +191,7 @@ static uint32_t symbol_value(struct perfdata *pd, const struct perfdata_module *
 			goto out;
 		memcpy(frames + nr, pd->namer.frames, made * sizeof(*frames));
 		nr += made;
-		if (pd->rd->options->srcline && !add_line(pd, &frames[nr - 1], &loc->frames[i]))
+		if ((pd->rd->options->srcline || pd->rd->options->places) && !add_line(pd, &frames[nr - 1], &loc->frames[i]))
 			goto out;
 	}
 	value = value_of(pd, frames, nr);

@@ -198,6 +198,16 @@ size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader
 	return ok ? namer->nr_frames : 0;
 }
 
+bool flame_frame_place(struct flame_profile *p, flame_frame *frame, struct flame_span file, uint32_t line)
+{
+	struct flame_frame_info info = *flame_frame_get(p, *frame);
+
+	info.file = flame_intern(p, file.s, file.len);
+	info.line = line;
+	*frame = flame_frame_row(p, &info);
+	return *frame != 0;
+}
+
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
 				struct flame_span line)
 {

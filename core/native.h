@@ -30,6 +30,8 @@ struct flame_native_namer {
  * symbol holds inlined functions. Return: how many; 0 after a failure.
  */
 size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code);
+/* Replace *@frame by one that is at @file:@line, its name as it is. Return: false after a failure. */
+bool flame_frame_place(struct flame_profile *p, flame_frame *frame, struct flame_span file, uint32_t line);
 /* Return: the name "@name:@line", where @line is "file.c:12"; 0 after a failure. */
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
 				struct flame_span line);
