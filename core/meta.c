@@ -88,6 +88,8 @@ void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from)
 			set(&p->meta, &lines[i], lines[i].shape == STRING ?
 				    flame_string_copy(p, from, (flame_string)value) : value);
 	}
+	if (!p->meta.format)
+		p->meta.format = flame_string_copy(p, from, from->meta.format);
 	flame_meta_time(p, from->meta.first_ns);
 	flame_meta_time(p, from->meta.last_ns);
 }
