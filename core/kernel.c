@@ -3,6 +3,7 @@
  * kernel.c - what functions of the Linux kernel mean, by the starts of their names. The names are those of versions 4 to
  * 6 on x86 and arm64; unknown ones do what their caller does.
  */
+#define _GNU_SOURCE
 #include "kernel.h"
 
 #include "span.h"

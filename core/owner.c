@@ -711,17 +711,19 @@ static bool matches(const struct flame_owner *o, const struct flame_code_place *
 
 static enum flame_code infer(const struct flame_owner *o, const struct flame_code_place *place, const char **why)
 {
-	if (place->kind == FLAME_KERNEL) {
-		*why = "marked as the kernel's";
-		return span_equals(place->name, "do_idle") ? FLAME_CODE_IDLE : FLAME_CODE_KERNEL;
-	}
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++) {
+	size_t nr = place->kind == FLAME_KERNEL ? 1 : sizeof(tables) / sizeof(*tables);
+
+	for (size_t i = 0; i < nr; i++) {
 		for (const struct rule *rule = tables[i].rules; rule->text; rule++) {
 			if (matches(o, place, rule)) {
 				*why = tables[i].why;
 				return rule->code;
 			}
 		}
+	}
+	if (place->kind == FLAME_KERNEL) {
+		*why = "marked as the kernel's";
+		return FLAME_CODE_KERNEL;
 	}
 	if (span_equals(place->name, "[unknown]") || span_equals(place->name, "[anon]") || span_equals(place->name, "[[unknown]]")) {
 		*why = "there is no symbol";

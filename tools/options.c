@@ -25,7 +25,8 @@ struct option {
 	const char *(*set)(struct tool *tool, const char *value);
 };
 
-#define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
+#define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
+#define ALL (STACKS | PROGRAM_REPORT)
 #define DRAWING PROGRAM_RENDER
 #define PICTURE (PROGRAM_RENDER | PROGRAM_DIFF)	/* what a differential has too */
 #define FIELD(field) offsetof(struct tool, field)
@@ -212,6 +213,30 @@ static const char *set_diff_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_report_to(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "markdown") && strcmp(value, "text") && strcmp(value, "json"))
+		return "wants markdown, text or json";
+	tool->to = value;
+	return NULL;
+}
+
+static const char *set_project(struct tool *tool, const char *value)
+{
+	return flame_owner_add(&tool->owner, value);
+}
+
+static const char *set_min(struct tool *tool, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end == value || !is_decimal(value) || (*end && strcmp(end, "%")) || !(percent > 0 && percent <= 100))
+		return "wants percent above 0, up to 100";
+	tool->report.min = percent / 100;
+	return NULL;
+}
+
 static const char *set_from(struct tool *tool, const char *value)
 {
 	const struct flame_converter *c = flame_converter_find(value);
@@ -258,15 +283,15 @@ static const struct option options[] = {
 	{ "inline", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark inlined frames with _[i]", 0, set_inline },
 	{ "all", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "all of these marks", 0, set_all },
 	{ "addrs", 0, FLAG, ALL, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
-	{ "offsets", 0, FLAG, ALL, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
-	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
-	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
-	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
-	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
-	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
+	{ "offsets", 0, FLAG, STACKS, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "srcline", 0, FLAG, STACKS, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "lines", 0, FLAG, STACKS, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
+	{ "bci", 0, FLAG, STACKS, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
+	{ "simple-names", 0, FLAG, STACKS, NULL, "classes without their package", FIELD(read.simple_names), NULL },
+	{ "dot", 0, FLAG, STACKS, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
 	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
-	{ "raw-names", 0, FLAG, ALL, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
-	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "raw-names", 0, FLAG, STACKS, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "demangle", 0, FLAG, STACKS, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
 	{ "symbols", 0, TEXT, ALL, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
@@ -276,12 +301,19 @@ static const struct option options[] = {
 	{ "only", 0, TEXT, ALL, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
 	{ "exclude", 0, TEXT, ALL, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
 	{ "focus", 0, TEXT, ALL, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
-	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
-	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "reverse", 0, FLAG, STACKS, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, STACKS, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
+	{ "to", 0, CUSTOM, PROGRAM_REPORT, "FORMAT", "markdown (default), text or json", 0, set_report_to },
+	{ "project", 0, CUSTOM, PROGRAM_REPORT, "REGEX", "functions, files and modules that are yours (repeatable; default: inferred)", 0, set_project },
+	{ "before", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of the time before a change, to compare with", FIELD(before), NULL },
+	{ "offcpu-profile", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of blocked time, in a section of its own", FIELD(offcpu_profile), NULL },
+	{ "top", 0, COUNT, PROGRAM_REPORT, "N", "functions and paths at most (default: 8)", FIELD(report.top), NULL },
+	{ "min", 0, CUSTOM, PROGRAM_REPORT, "PERCENT", "least share of a path or function (default: 3)", 0, set_min },
+	{ "depth", 0, COUNT, PROGRAM_REPORT, "N", "functions of a path that are named (default: 6)", FIELD(report.depth), NULL },
 	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
 	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
@@ -548,7 +580,7 @@ static int take_letters(struct tool *tool, const char *arg, int argc, char **arg
 
 static int take_input(struct tool *tool, const char *arg)
 {
-	size_t most = tool->program == PROGRAM_DIFF ? 2 : 1;
+	size_t most = tool->program == PROGRAM_DIFF ? 2 : tool->program == PROGRAM_REPORT ? MAX_INPUTS - 2 : 1;
 
 	if (tool->nr_inputs == most) {
 		tool_message(tool, "error", "more than %zu input file%s: '%s'", most, most > 1 ? "s" : "", arg);
@@ -573,7 +605,7 @@ static int check(struct tool *tool)
 	}
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
-	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
+	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
 	tool->read.ordered = tool->svg.in_order;
 	return -1;
 }

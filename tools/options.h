@@ -5,17 +5,19 @@
 #include "../core/converter.h"
 #include "../core/folded.h"
 #include "../core/render/svg.h"
+#include "../core/report.h"
 #include "../core/transform.h"
 
 enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_REPORT = 8,
 };
 
 #define MAX_SKIP_AFTER 32
 #define MAX_LABELS 16
-#define MAX_INPUTS 2
+#define MAX_INPUTS 16
 
 struct tool {
 	enum program program;
@@ -31,11 +33,15 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format */
+	const char *to;			/* fgdiff's or fgreport's output format */
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	struct flame_report_options report;
+	struct flame_owner owner;	/* fgreport's; released by it */
+	const char *before;		/* fgreport's; NULL: nothing to compare with */
+	const char *offcpu_profile;	/* fgreport's; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	bool damaged;			/* some input was damaged */

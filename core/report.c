@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - the analysis of one profile: sections, each by a pass over functions or calls.
+ */
+#define _GNU_SOURCE
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report_change.h"
+#include "report_paths.h"
+#include "span.h"
+#include "sums.h"
+#include "table.h"
+
+#define CONFIDENCE 1.96	/* standard errors to each side that hold 19 of 20 */
+
+double flame_share_error(double share, uint64_t nr)
+{
+	return nr ? CONFIDENCE * sqrt(share * (1 - share > 0 ? 1 - share : 0) / (double)nr) : 0;
+}
+
+double flame_share_change_error(double before, uint64_t nr_before, double after, uint64_t nr_after)
+{
+	double a = flame_share_error(before, nr_before), b = flame_share_error(after, nr_after);
+
+	return nr_before && nr_after ? sqrt(a * a + b * b) : 0;
+}
+
+/* Widest top edges. */
+
+static int by_self(const void *a, const void *b, void *functions)
+{
+	const struct flame_function *x = &((const struct flame_function *)functions)[*(const uint32_t *)a];
+	const struct flame_function *y = &((const struct flame_function *)functions)[*(const uint32_t *)b];
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	return flame_function_compare(x, y);
+}
+
+static bool choose_tops(struct flame_report_part *part, const struct flame_report_options *options)
+{
+	const struct flame_functions *f = &part->f;
+	uint32_t *order = calloc(f->nr_functions, sizeof(*order));
+	double least = options->min * (double)f->total;
+	size_t nr = 0;
+
+	part->tops = calloc(options->top, sizeof(*part->tops));
+	if (!order || !part->tops) {
+		free(order);
+		return false;
+	}
+	for (uint32_t i = 1; i < f->nr_functions; i++) {
+		if (f->functions[i].self && (double)f->functions[i].self >= least)
+			order[nr++] = i;
+	}
+	qsort_r(order, nr, sizeof(*order), by_self, f->functions);
+	for (size_t i = 0; i < nr && i < options->top; i++) {
+		const struct flame_function *fn = &f->functions[order[i]];
+		struct flame_report_top *top = &part->tops[part->nr_tops++];
+
+		top->function = order[i];
+		top->self = (double)fn->self / (double)f->total;
+		top->total = (double)fn->total / (double)f->total;
+		top->error = flame_share_error(top->self, part->nr_samples);
+	}
+	free(order);
+	return true;
+}
+
+/* For whom what is not the project's own works: the project's functions that most of it is for. */
+static bool find_owners(struct flame_report_part *part, const uint32_t *shown)
+{
+	const struct flame_functions *f = &part->f;
+	struct idmap sums = { 0 };
+	uint32_t top, owner;
+	int64_t value;
+	bool ok = true;
+
+	for (uint32_t i = 1; ok && i < f->nr_calls; i++) {
+		const struct flame_call *call = &f->calls[i];
+
+		if (call->self && shown[call->function] && call->owner && call->owner != i)
+			ok = sums_add(&sums, shown[call->function], f->calls[call->owner].function, call->self);
+	}
+	for (size_t at = 0; ok && sums_next(&sums, &at, &top, &owner, &value);) {
+		struct flame_report_top *of = &part->tops[top - 1];
+		double share = (double)value / (double)f->functions[of->function].self;
+
+		if (share > of->owner_share || (share == of->owner_share && of->owner &&
+		    flame_function_compare(&f->functions[owner], &f->functions[of->owner]) < 0)) {
+			of->owner = owner;
+			of->owner_share = share;
+		}
+	}
+	idmap_release(&sums);
+	return ok;
+}
+
+static bool find_owner_lines(struct flame_report_part *part, const uint32_t *shown)
+{
+	const struct flame_functions *f = &part->f;
+	int64_t *best = calloc(part->nr_tops + 1, sizeof(*best)), value;
+	struct idmap sums = { 0 };
+	uint32_t top, frame;
+	bool ok = best;
+
+	for (flame_stack s = 1; ok && s < flame_nr_stacks(f->profile); s++) {
+		const struct flame_call *call = &f->calls[f->of_stack[s]];
+
+		top = shown[call->function];
+		if (f->selves[s] && top && call->owner && f->calls[call->owner].function == part->tops[top - 1].owner)
+			ok = sums_add(&sums, top, flame_stack_frame(f->profile, flame_stack_of_call(f, s, call->owner)), f->selves[s]);
+	}
+	for (size_t at = 0; ok && sums_next(&sums, &at, &top, &frame, &value);) {
+		struct flame_report_top *of = &part->tops[top - 1];
+
+		if (value > best[top] || (value == best[top] && flame_line_before(f->profile, frame, of->owner_line))) {
+			best[top] = value;
+			of->owner_line = frame;
+		}
+	}
+	idmap_release(&sums);
+	free(best);
+	return ok;
+}
+
+static bool find_tops(struct flame_report_part *part, const struct flame_report_options *options)
+{
+	uint32_t *shown = calloc(part->f.nr_functions, sizeof(*shown));
+	bool ok = shown && choose_tops(part, options);
+
+	for (size_t i = 0; ok && i < part->nr_tops; i++)
+		shown[part->tops[i].function] = (uint32_t)i + 1;
+	ok = ok && find_owners(part, shown) && find_owner_lines(part, shown);
+	free(shown);
+	return ok;
+}
+
+/* Where it is spent. */
+
+static void add_spent(struct flame_report_part *part)
+{
+	const struct flame_functions *f = &part->f;
+
+	for (uint32_t i = 0; i < f->nr_calls; i++)
+		part->spent[f->calls[i].spent] += (double)f->calls[i].self / (double)f->total;
+}
+
+static struct flame_report_entry *find_entry(struct flame_report_part *part, const struct flame_call *call, size_t *room)
+{
+	enum flame_kernel_entry entry = (enum flame_kernel_entry)call->entry;
+	struct flame_span name = { "", 0 };
+	size_t i = 0;
+
+	if (entry == FLAME_ENTRY_SYSCALL && call->entry_name)
+		flame_kernel_entry(part->f.functions[part->f.calls[call->entry_name].function].name, &name);
+	while (i < part->nr_entries && (part->entries[i].entry != entry || part->entries[i].name.len != name.len ||
+					memcmp(part->entries[i].name.s, name.s, name.len)))
+		i++;
+	if (i == part->nr_entries) {
+		if (!array_reserve((void **)&part->entries, room, i + 1, sizeof(*part->entries)))
+			return NULL;
+		part->entries[part->nr_entries++] = (struct flame_report_entry){ .entry = entry, .name = name };
+	}
+	return &part->entries[i];
+}
+
+static int by_entry_share(const void *a, const void *b)
+{
+	const struct flame_report_entry *x = a, *y = b;
+	size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
+
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	if (x->entry != y->entry)
+		return x->entry < y->entry ? -1 : 1;
+	return memcmp(x->name.s, y->name.s, len) ? memcmp(x->name.s, y->name.s, len) : (int)(x->name.len > y->name.len) * 2 - 1;
+}
+
+#define ENTRIES_MAX 1024	/* ways into the kernel; there are fewer system calls */
+
+static bool find_entries(struct flame_report_part *part)
+{
+	const struct flame_functions *f = &part->f;
+	size_t room = 0;
+
+	for (uint32_t i = 1; i < f->nr_calls; i++) {
+		const struct flame_call *call = &f->calls[i];
+		struct flame_report_entry *entry;
+
+		if (!call->self || call->spent != FLAME_CODE_KERNEL || part->nr_entries == ENTRIES_MAX)
+			continue;
+		entry = find_entry(part, call, &room);
+		if (!entry)
+			return false;
+		entry->share += (double)call->self / (double)f->total;
+		entry->works[call->work] += (double)call->self / (double)f->total;
+	}
+	if (part->nr_entries)
+		qsort(part->entries, part->nr_entries, sizeof(*part->entries), by_entry_share);
+	return true;
+}
+
+/* Processes and threads. */
+
+static int by_task_share(const void *a, const void *b)
+{
+	const struct flame_report_task *x = a, *y = b;
+	size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
+	int order = memcmp(x->name.s, y->name.s, len);
+
+	if (x->share != y->share)
+		return x->share < y->share ? 1 : -1;
+	return order ? order : x->name.len < y->name.len ? -1 : x->name.len > y->name.len;
+}
+
+static bool find_tasks(struct flame_report_part *part)
+{
+	const struct flame_profile *p = part->profile;
+	uint32_t nr = flame_nr_stacks(p);
+	int64_t *totals = malloc(nr * sizeof(*totals));
+	size_t room = 0;
+
+	if (!totals)
+		return false;
+	memcpy(totals, part->f.selves, nr * sizeof(*totals));
+	for (flame_stack s = nr; s-- > 1;)
+		totals[flame_stack_caller(p, s)] += totals[s];
+	for (flame_stack s = 1; s < nr; s++) {
+		const struct flame_frame_info *info = flame_frame_get(p, flame_stack_frame(p, s));
+
+		if (flame_stack_caller(p, s) || info->kind != FLAME_TASK || !totals[s])
+			continue;
+		if (!array_reserve((void **)&part->tasks, &room, part->nr_tasks + 1, sizeof(*part->tasks))) {
+			free(totals);
+			return false;
+		}
+		part->tasks[part->nr_tasks++] = (struct flame_report_task){
+			flame_string_get(p, info->name), (double)totals[s] / (double)part->f.total,
+		};
+	}
+	free(totals);
+	if (part->nr_tasks)
+		qsort(part->tasks, part->nr_tasks, sizeof(*part->tasks), by_task_share);
+	return true;
+}
+
+/* All of it. */
+
+/* How many samples the errors are computed from: 0 for durations and sizes that were measured, or sums. */
+static uint64_t sampled(const struct flame_report_part *part)
+{
+	const struct flame_type_info *type = flame_type_get(part->profile, part->type);
+	struct flame_span unit = flame_string_get(part->profile, type->unit);
+	bool counts = !unit.len || span_equals(unit, "count") || span_equals(unit, "samples");
+
+	if (part->kind != FLAME_VALUE_ON_CPU && part->kind != FLAME_VALUE_WALL && (part->kind != FLAME_VALUE_OTHER || !counts))
+		return 0;
+	if (!part->quality.at_least)
+		return part->f.nr_samples;
+	return counts && !type->scale ? (uint64_t)part->f.total : 0;
+}
+
+static void release_part(struct flame_report_part *part)
+{
+	flame_functions_release(&part->f);
+	flame_quality_release(&part->quality);
+	free(part->tops);
+	free(part->paths);
+	free(part->entries);
+	free(part->tasks);
+}
+
+static int read_part(struct flame_report *r, struct flame_report_part *part)
+{
+	struct flame_quality_options quality = { .count = r->options.count };
+	int err;
+
+	part->kind = flame_type_get(part->profile, part->type)->kind;
+	err = flame_functions_init(&part->f, part->profile, part->type, r->owner);
+	if (!err && !part->f.total)
+		err = FLAME_EEMPTY;
+	if (!err)
+		err = flame_quality_check(&part->quality, part->profile, part->type, &quality);
+	if (err)
+		return err;
+	part->nr_samples = sampled(part);
+	add_spent(part);
+	if (!find_tops(part, &r->options) || !find_entries(part) || !find_tasks(part) ||
+	    flame_report_find_paths(part, &r->options))
+		return FLAME_ENOMEM;
+	part->nr_hints = flame_hints_give(&part->f, part->kind, part->hints);
+	return part->nr_hints == SIZE_MAX ? FLAME_ENOMEM : 0;
+}
+
+void flame_report_init(struct flame_report *r, const struct flame_report_options *options, struct flame_owner *owner)
+{
+	*r = (struct flame_report){ .owner = owner };
+	if (options)
+		r->options = *options;
+	if (!r->options.top)
+		r->options.top = 8;
+	if (!r->options.depth)
+		r->options.depth = 6;
+	if (r->options.min <= 0)
+		r->options.min = 0.03;
+}
+
+int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input)
+{
+	struct flame_report_part part = { .input = input, .profile = p, .type = type };
+	int err = read_part(r, &part);
+
+	if (!err && !array_reserve((void **)&r->parts, &r->room_parts, r->nr_parts + 1, sizeof(*r->parts)))
+		err = FLAME_ENOMEM;
+	if (err) {
+		release_part(&part);
+		return err;
+	}
+	r->parts[r->nr_parts++] = part;
+	return 0;
+}
+
+int flame_report_compare(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input)
+{
+	int err;
+
+	r->before = (struct flame_report_part){ .input = input, .profile = p, .type = type };
+	err = read_part(r, &r->before);
+	if (!err)
+		err = flame_report_find_changes(r);
+	if (err)
+		release_part(&r->before);
+	r->has_before = !err;
+	return err;
+}
+
+void flame_report_release(struct flame_report *r)
+{
+	for (size_t i = 0; i < r->nr_parts; i++)
+		release_part(&r->parts[i]);
+	if (r->has_before)
+		release_part(&r->before);
+	free(r->parts);
+	free(r->changes);
+	*r = (struct flame_report){ 0 };
+}
