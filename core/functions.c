@@ -18,6 +18,7 @@
 struct builder {
 	struct flame_functions *f;
 	struct flame_owner *owner;
+	bool has_types;		/* leaves may be types of objects */
 	struct index by_name;	/* functions by name and module: the first of those that differ in their file */
 	struct index by_call;	/* calls by caller and function */
 };
@@ -107,11 +108,23 @@ static struct flame_function function_of(const struct flame_profile *p, const st
 	return fn;
 }
 
+/* async-profiler and JFR mark the type of an object as they mark code that was inlined, or the kernel's. */
+static bool is_type(const struct flame_frame_info *info, const struct flame_function *fn)
+{
+	bool is_marked = info->kind == FLAME_KERNEL || info->kind == FLAME_INLINED || info->kind == FLAME_JIT_INLINED;
+
+	return is_marked && !info->line && !fn->file.len && !fn->module.len;
+}
+
 static void classify(struct builder *b, const struct flame_frame_info *info, struct flame_function *fn)
 {
 	struct flame_code_place place = { .name = fn->name, .module = fn->module, .file = fn->file, .kind = info->kind };
 
 	fn->code = flame_owner_code(b->owner, &place, &fn->why);
+	if (b->has_types && is_type(info, fn)) {
+		fn->code = FLAME_CODE_TYPE;
+		fn->why = "what is allocated or locked";
+	}
 	fn->hints = flame_hints_of(fn->name, fn->code);
 }
 
@@ -168,6 +181,8 @@ static enum flame_code spent_as(enum flame_code code, const struct flame_call *c
 	case FLAME_CODE_GC:
 	case FLAME_CODE_JIT:
 		return code;
+	case FLAME_CODE_TYPE:
+		return caller->spent;
 	default:
 		break;
 	}
@@ -191,6 +206,8 @@ static void enter_kernel(const struct flame_functions *f, uint32_t row, struct f
 
 	call->entry = caller->entry;
 	call->entry_name = caller->entry_name;
+	if (work == FLAME_WORK_SCHEDULER && f->is_blocked)
+		work = FLAME_WORK_OTHER;
 	call->work = work ? work : caller->work;
 	/* An interrupt is one whatever it interrupts; a fault while copying belongs to the system call. */
 	if (entry == FLAME_ENTRY_INTERRUPT || !call->entry)
@@ -375,12 +392,15 @@ static bool add_selves(struct flame_functions *f)
 	return true;
 }
 
-int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, struct flame_owner *owner)
+int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
+			 struct flame_owner *owner)
 {
-	struct builder b = { .f = f, .owner = owner };
+	struct builder b = {
+		.f = f, .owner = owner, .has_types = kind == FLAME_VALUE_ALLOCATION || kind == FLAME_VALUE_LOCK,
+	};
 	int err;
 
-	*f = (struct flame_functions){ .profile = p, .type = type };
+	*f = (struct flame_functions){ .profile = p, .type = type, .is_blocked = kind == FLAME_VALUE_OFF_CPU };
 	err = make_functions(&b) && make_calls(&b) ? add_samples(f) : FLAME_ENOMEM;
 	if (!err && (!add_totals(f) || !add_selves(f)))
 		err = FLAME_ENOMEM;

@@ -42,6 +42,7 @@ struct flame_call {
 struct flame_functions {
 	const struct flame_profile *profile;
 	flame_type type;
+	bool is_blocked;	/* values are times that nothing ran: the scheduler is no work then */
 	struct flame_function *functions;	/* from 1 */
 	size_t nr_functions, room_functions;
 	struct flame_call *calls;
@@ -54,8 +55,12 @@ struct flame_functions {
 	uint64_t nr_samples;	/* without idle; as the profile counts them */
 };
 
-/* Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative values. */
-int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, struct flame_owner *owner);
+/*
+ * Read the samples of @p's @type, which measures @kind. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative
+ * values.
+ */
+int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
+			 struct flame_owner *owner);
 void flame_functions_release(struct flame_functions *f);
 
 #endif

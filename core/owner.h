@@ -22,6 +22,7 @@ enum flame_code {
 	FLAME_CODE_LOCK,	/* waiting for or handing on locks, in user space */
 	FLAME_CODE_KERNEL,
 	FLAME_CODE_IDLE,	/* nothing ran */
+	FLAME_CODE_TYPE,	/* no code: what is allocated, or locked */
 	FLAME_CODE_UNKNOWN,	/* no symbol, and not known to be the project's */
 	FLAME_NR_CODES,
 };

@@ -274,13 +274,35 @@ static void release_part(struct flame_report_part *part)
 	free(part->tasks);
 }
 
+/* Text may not say what it measures; where nearly all stacks end with a switch to another thread, it is blocked time. */
+static bool ends_in_scheduler(const struct flame_report_part *part)
+{
+	static const char *const names[] = { "__schedule", "schedule", "finish_task_switch", "__sched_text_start" };
+	const struct flame_profile *p = part->profile;
+	double all = 0, found = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+		struct flame_span name = flame_string_get(p, flame_frame_get(p, flame_stack_frame(p, s->stack))->name);
+		double value = s->type == part->type && s->value > 0 ? (double)s->value : 0;
+
+		all += value;
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			found += span_equals(name, names[k]) || (!k && span_starts(name, "finish_task_switch.")) ? value : 0;
+	}
+	return found > 0.8 * all;
+}
+
 static int read_part(struct flame_report *r, struct flame_report_part *part)
 {
 	struct flame_quality_options quality = { .count = r->options.count };
 	int err;
 
-	part->kind = flame_type_get(part->profile, part->type)->kind;
-	err = flame_functions_init(&part->f, part->profile, part->type, r->owner);
+	if (!part->kind)
+		part->kind = flame_type_get(part->profile, part->type)->kind;
+	if (!part->kind && ends_in_scheduler(part))
+		part->kind = FLAME_VALUE_OFF_CPU;
+	err = flame_functions_init(&part->f, part->profile, part->type, part->kind, r->owner);
 	if (!err && !part->f.total)
 		err = FLAME_EEMPTY;
 	if (!err)
@@ -309,9 +331,10 @@ void flame_report_init(struct flame_report *r, const struct flame_report_options
 		r->options.min = 0.03;
 }
 
-int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input)
+int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
+		     const char *input)
 {
-	struct flame_report_part part = { .input = input, .profile = p, .type = type };
+	struct flame_report_part part = { .input = input, .profile = p, .type = type, .kind = kind };
 	int err = read_part(r, &part);
 
 	if (!err && !array_reserve((void **)&r->parts, &r->room_parts, r->nr_parts + 1, sizeof(*r->parts)))

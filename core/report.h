@@ -46,11 +46,13 @@ struct flame_report_piece {
 #define FLAME_REPORT_STEPS 64
 
 /*
- * What one function of the project costs with all that it calls, but for what is a path of its own. Paths do
- * not overlap: their shares add up.
+ * What one function of the project costs with the code of others that it calls, and with smaller functions; but for
+ * what has a path of its own. Paths do not overlap: their shares add up.
  */
 struct flame_report_path {
-	uint32_t call;		/* in part->f: the owner */
+	uint32_t call;		/* in part->f: the owner, where it costs most */
+	double end_share;	/* what it costs there */
+	uint32_t nr_ends;	/* calls of it that cost something, on as many ways from the root */
 	bool is_owned;		/* by the project; else the path ends where its share is */
 	double share, error;
 	flame_frame line;	/* frame of the profile, at the owner's hottest line; 0: none */
@@ -122,10 +124,11 @@ struct flame_report {
 /* @options may be NULL. */
 void flame_report_init(struct flame_report *r, const struct flame_report_options *options, struct flame_owner *owner);
 /*
- * Read @p's @type. @p and @input must outlive the report. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative values,
+ * Read @p's @type, which measures @kind; FLAME_VALUE_OTHER: as the type says. @p and @input must outlive the report. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative values,
  * FLAME_EEMPTY where all is idle.
  */
-int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input);
+int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
+		     const char *input);
 /* The same for what the first part is to be compared with. Call it after that one was added. */
 int flame_report_compare(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input);
 void flame_report_release(struct flame_report *r);

@@ -166,6 +166,8 @@ static void put_path(struct writer *w, const struct flame_report_part *part, con
 	put_some(w, "error", path->error);
 	put_function(w, "owner", part, path->is_owned ? call->function : 0, path->line);
 	put_some(w, "line_share", path->line_share);
+	put_number(w, "this_way", path->end_share);
+	put_whole(w, "ways", path->nr_ends);
 	open_in(w, "steps", '[');
 	for (size_t i = 0; i < path->nr_steps; i++) {
 		open_in(w, NULL, '{');

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_paths.c - the call tree cut into paths.
+ * report_paths.c - the call tree cut into what is worth a line each.
  *
- * From the leaves to the root each function of the project keeps what it costs with the code of others that it calls, where that
- * is min or more, and else leaves it to the function of the project that called it. So each path is as deep as it
- * can be and still be worth its line, none is part of another, and their shares add up.
+ * A function of the project owns what it costs with the code of others that it calls. Where that is min or more, on whatever paths, it
+ * gets a line. What is less is left to the function of the project that called it, until it is min or more. So each line is
+ * as near to the leaf as it can be, none is part of another, and their shares add up.
  */
 #define _GNU_SOURCE
 #include "report_paths.h"
@@ -20,9 +20,12 @@ struct paths {
 	const struct flame_report_options *options;
 	const struct flame_functions *f;
 	int64_t *values;	/* of each call: what it keeps */
-	uint32_t *paths;	/* of each call: the path that it belongs to, counted from 1; 0: none */
+	uint32_t *ends;		/* of each call: the nearest one to the root that keeps something; 0: none */
+	int64_t *direct;	/* of each owner: what it owns before smaller ones are added */
+	uint32_t *rows;		/* of each owner: its row in all, counted from 1 */
 	struct flame_report_path *all;	/* owned; those that are shown are the part's in the end */
 	size_t nr, room;
+	uint32_t *shown;	/* of each row of all, counted from 1: where it is in the end; 0: not shown */
 };
 
 static int compare_spans(struct flame_span a, struct flame_span b)
@@ -65,33 +68,6 @@ static bool may_end(const struct flame_call *call)
 	return call->owner ? call->code == FLAME_CODE_PROJECT : true;
 }
 
-static bool cut(struct paths *p)
-{
-	const struct flame_functions *f = p->f;
-	double least = p->options->min * (double)f->total;
-
-	p->values = calloc(f->nr_calls, sizeof(*p->values));
-	p->paths = calloc(f->nr_calls, sizeof(*p->paths));
-	if (!p->values || !p->paths)
-		return false;
-	for (uint32_t i = (uint32_t)f->nr_calls; i-- > 1;) {
-		const struct flame_call *call = &f->calls[i];
-		struct flame_report_path path = { .call = i, .is_owned = call->owner == i };
-
-		p->values[i] += call->self;
-		if (!may_end(call) || !p->values[i] || (double)p->values[i] < least) {
-			p->values[call->caller] += p->values[i];
-			continue;
-		}
-		if (!array_reserve((void **)&p->all, &p->room, p->nr + 1, sizeof(*p->all)))
-			return false;
-		path.share = (double)p->values[i] / (double)f->total;
-		path.error = flame_share_error(path.share, p->part->nr_samples);
-		p->all[p->nr++] = path;
-	}
-	return true;
-}
-
 static int compare_calls(const struct flame_functions *f, uint32_t a, uint32_t b)
 {
 	int order = 0;
@@ -99,6 +75,81 @@ static int compare_calls(const struct flame_functions *f, uint32_t a, uint32_t b
 	for (; !order && a && b && a != b; a = f->calls[a].caller, b = f->calls[b].caller)
 		order = flame_function_compare(&f->functions[f->calls[a].function], &f->functions[f->calls[b].function]);
 	return order ? order : a < b ? -1 : a > b;
+}
+
+/* Who gets the line of @call: its function; collectors and compilers without the project's code, which have many, as one. */
+static size_t owner_of(const struct flame_functions *f, const struct flame_call *call)
+{
+	if (!call->owner && (call->spent == FLAME_CODE_GC || call->spent == FLAME_CODE_JIT))
+		return f->nr_functions + call->spent;
+	return call->function;
+}
+
+static void add_direct(struct paths *p)
+{
+	const struct flame_functions *f = p->f;
+
+	for (uint32_t i = 1; i < f->nr_calls; i++) {
+		const struct flame_call *call = &f->calls[i];
+
+		p->direct[owner_of(f, call->owner ? &f->calls[call->owner] : call)] += call->self;
+	}
+}
+
+/* @call keeps its value: it is the owner's, and the largest one is what is shown of it. */
+static bool keep(struct paths *p, uint32_t call)
+{
+	size_t owner = owner_of(p->f, &p->f->calls[call]);
+	double share = (double)p->values[call] / (double)p->f->total;
+	struct flame_report_path *path;
+
+	p->ends[call] = call;
+	if (!p->rows[owner]) {
+		if (!array_reserve((void **)&p->all, &p->room, p->nr + 1, sizeof(*p->all)))
+			return false;
+		p->all[p->nr] = (struct flame_report_path){ .call = call, .is_owned = p->f->calls[call].owner == call };
+		p->rows[owner] = (uint32_t)++p->nr;
+	}
+	path = &p->all[p->rows[owner] - 1];
+	path->share += share;
+	path->nr_ends++;
+	if (share > path->end_share || (share == path->end_share && compare_calls(p->f, call, path->call) < 0)) {
+		path->end_share = share;
+		path->call = call;
+	}
+	return true;
+}
+
+static bool cut(struct paths *p)
+{
+	const struct flame_functions *f = p->f;
+	size_t nr_owners = f->nr_functions + FLAME_NR_CODES;
+	double least = p->options->min * (double)f->total;
+
+	p->values = calloc(f->nr_calls, sizeof(*p->values));
+	p->ends = calloc(f->nr_calls, sizeof(*p->ends));
+	p->direct = calloc(nr_owners, sizeof(*p->direct));
+	p->rows = calloc(nr_owners, sizeof(*p->rows));
+	if (!p->values || !p->ends || !p->direct || !p->rows)
+		return false;
+	add_direct(p);
+	for (uint32_t i = (uint32_t)f->nr_calls; i-- > 1;) {
+		const struct flame_call *call = &f->calls[i];
+
+		p->values[i] += call->self;
+		if (p->values[i] && may_end(call) &&
+		    ((double)p->values[i] >= least || (double)p->direct[owner_of(f, call)] >= least)) {
+			if (!keep(p, i))
+				return false;
+		} else {
+			p->values[call->caller] += p->values[i];
+		}
+	}
+	for (uint32_t i = 1; i < f->nr_calls; i++) {
+		if (!p->ends[i])
+			p->ends[i] = p->ends[f->calls[i].caller];
+	}
+	return true;
 }
 
 static int by_share(const void *a, const void *b, void *functions)
@@ -110,27 +161,36 @@ static int by_share(const void *a, const void *b, void *functions)
 	return compare_calls(functions, x->call, y->call);
 }
 
-/* Leave only as many as are asked for, and note which calls belong to them. */
-static void choose(struct paths *p)
+/* The path that @call belongs to, counted from 1; 0: none that is shown. */
+static uint32_t path_of(const struct paths *p, uint32_t call)
 {
-	const struct flame_functions *f = p->f;
+	uint32_t end = p->ends[call];
+
+	return end ? p->shown[p->rows[owner_of(p->f, &p->f->calls[end])]] : 0;
+}
+
+/* Leave only as many as are asked for. */
+static bool choose(struct paths *p)
+{
 	size_t nr = p->nr < p->options->top ? p->nr : p->options->top;
 	double rest = 1;
 
-	qsort_r(p->all, p->nr, sizeof(*p->all), by_share, (void *)(uintptr_t)f);
-	/* What is not shown belongs to itself, not to a path above it. */
-	for (size_t i = 0; i < p->nr; i++) {
-		p->paths[p->all[i].call] = i < nr ? (uint32_t)i + 1 : UINT32_MAX;
-		if (i < nr)
-			rest -= p->all[i].share;
-	}
-	for (uint32_t i = 1; i < f->nr_calls; i++) {
-		if (!p->paths[i])
-			p->paths[i] = p->paths[f->calls[i].caller];
+	p->shown = calloc(p->nr + 1, sizeof(*p->shown));
+	if (!p->shown)
+		return false;
+	if (p->nr)
+		qsort_r(p->all, p->nr, sizeof(*p->all), by_share, (void *)(uintptr_t)p->f);
+	for (size_t i = 0; i < nr; i++) {
+		struct flame_report_path *path = &p->all[i];
+
+		path->error = flame_share_error(path->share, p->part->nr_samples);
+		p->shown[p->rows[owner_of(p->f, &p->f->calls[path->call])]] = (uint32_t)i + 1;
+		rest -= path->share;
 	}
 	p->part->rest = rest > 1e-9 ? rest : 0;
 	p->part->nr_more = p->nr - nr;
 	p->nr = nr;
+	return true;
 }
 
 /* Lines. */
@@ -145,14 +205,13 @@ static bool add_lines(const struct paths *p, struct idmap *lines)
 
 	/* The nearest stack that ends a path is the one that is wanted, but for recursion over other paths. */
 	for (flame_stack s = 1; ok && s < nr; s++) {
-		uint32_t call = f->of_stack[s], path = p->paths[call];
-		uint32_t owner = path && path != UINT32_MAX ? p->all[path - 1].call : 0;
+		uint32_t call = f->of_stack[s], end = p->ends[call], path = path_of(p, call);
 
-		anchors[s] = owner && call == owner ? s : anchors[flame_stack_caller(f->profile, s)];
-		if (!f->selves[s] || !owner)
+		anchors[s] = call == end && end ? s : anchors[flame_stack_caller(f->profile, s)];
+		if (!f->selves[s] || !path)
 			continue;
-		if (f->of_stack[anchors[s]] != owner)
-			anchors[s] = flame_stack_of_call(f, s, owner);
+		if (f->of_stack[anchors[s]] != end)
+			anchors[s] = flame_stack_of_call(f, s, end);
 		ok = sums_add(lines, path, flame_stack_frame(f->profile, anchors[s]), f->selves[s]);
 	}
 	free(anchors);
@@ -186,6 +245,8 @@ static bool find_lines(struct paths *p)
 
 static uint32_t piece_of(const struct flame_call *call, const struct flame_functions *f)
 {
+	if (call->code == FLAME_CODE_TYPE)
+		return (uint32_t)FLAME_PIECE_FUNCTION << PIECE_SHIFT | call->function;
 	switch (call->spent) {
 	case FLAME_CODE_KERNEL:
 		if (call->entry_name && call->entry == FLAME_ENTRY_SYSCALL)
@@ -237,8 +298,8 @@ static bool find_pieces(struct paths *p)
 	bool ok = true;
 
 	for (uint32_t i = 1; ok && i < f->nr_calls; i++) {
-		path = p->paths[i];
-		if (f->calls[i].self && path && path != UINT32_MAX)
+		path = path_of(p, i);
+		if (f->calls[i].self && path)
 			ok = sums_add(&sums, path, piece_of(&f->calls[i], f), f->calls[i].self);
 	}
 	for (size_t at = 0; ok && sums_next(&sums, &at, &path, &piece, &value);) {
@@ -255,61 +316,72 @@ static bool find_pieces(struct paths *p)
 
 /* Steps. */
 
-/*
- * Whether the step is worth its place: a function of the project, or of anybody on a path without it. The last caller is;
- * others that give on all that they got say nothing.
- */
-static bool is_telling(const struct flame_functions *f, const struct flame_report_path *path, uint32_t call, uint32_t next,
-		       size_t nr)
+/* The last caller is worth its place; others that give on nearly all that they got say nothing. */
+static bool is_telling(const struct flame_functions *f, uint32_t call, uint32_t next, size_t nr)
 {
-	if (path->is_owned && f->calls[call].code != FLAME_CODE_PROJECT)
-		return false;
 	return nr == 1 || (double)f->calls[next].total < 0.9 * (double)f->calls[call].total;
+}
+
+/* One more step towards the root; @skipped: those between it and the one before. */
+static void put_step(struct flame_report_path *path, uint32_t function, size_t *skipped)
+{
+	if (path->nr_steps)
+		path->gaps[path->nr_steps - 1] = *skipped;
+	path->steps[path->nr_steps++] = function;
+	*skipped = 0;
+}
+
+/* Steps are found from the leaf on. */
+static void reverse_steps(struct flame_report_path *path)
+{
+	for (size_t i = 0, j = path->nr_steps; i + 1 < j--; i++) {
+		uint32_t step = path->steps[i];
+		bool gap = path->gaps[i];
+
+		path->steps[i] = path->steps[j];
+		path->gaps[i] = path->gaps[j];
+		path->steps[j] = step;
+		path->gaps[j] = gap;
+	}
 }
 
 static void find_steps(const struct paths *p, struct flame_report_path *path)
 {
 	const struct flame_functions *f = p->f;
-	uint32_t steps[FLAME_REPORT_STEPS];
-	size_t nr = 1, most = p->options->depth < FLAME_REPORT_STEPS ? p->options->depth : FLAME_REPORT_STEPS;
-	bool gap = false;
+	size_t most = p->options->depth < FLAME_REPORT_STEPS ? p->options->depth : FLAME_REPORT_STEPS, skipped = 0;
+	uint32_t first = 0;
 
-	/* From the leaf on, and then turned around. */
-	steps[0] = f->calls[path->call].function;
+	put_step(path, f->calls[path->call].function, &skipped);
 	for (uint32_t call = path->call, next; (call = f->calls[next = call].caller);) {
-		if (nr < most && is_telling(f, path, call, next, nr)) {
-			path->gaps[nr - 1] = gap;
-			steps[nr++] = f->calls[call].function;
-			gap = false;
-		} else if (!path->is_owned || f->calls[call].code == FLAME_CODE_PROJECT) {
-			gap = true;
-		}
+		if (path->is_owned && f->calls[call].code != FLAME_CODE_PROJECT)
+			continue;
+		first = call;
+		if (path->nr_steps + 1 < most && is_telling(f, call, next, path->nr_steps))
+			put_step(path, f->calls[call].function, &skipped);
+		else
+			skipped++;
 	}
-	path->gaps[nr - 1] = gap;
-	for (size_t i = 0; i < nr; i++)
-		path->steps[i] = steps[nr - 1 - i];
-	for (size_t i = 0; i < nr / 2; i++) {
-		bool swap = path->gaps[i];
-
-		path->gaps[i] = path->gaps[nr - 1 - i];
-		path->gaps[nr - 1 - i] = swap;
+	/* Where it all begins is worth a place, too. */
+	if (skipped && path->nr_steps < most) {
+		skipped--;
+		put_step(path, f->calls[first].function, &skipped);
 	}
-	path->nr_steps = nr;
+	path->gaps[path->nr_steps - 1] = skipped;
+	reverse_steps(path);
 }
 
 int flame_report_find_paths(struct flame_report_part *part, const struct flame_report_options *options)
 {
 	struct paths p = { .part = part, .options = options, .f = &part->f };
-	bool ok = cut(&p);
+	bool ok = cut(&p) && choose(&p) && find_lines(&p) && find_pieces(&p);
 
-	if (ok) {
-		choose(&p);
-		ok = find_lines(&p) && find_pieces(&p);
-	}
 	for (size_t i = 0; ok && i < p.nr; i++)
 		find_steps(&p, &p.all[i]);
 	free(p.values);
-	free(p.paths);
+	free(p.ends);
+	free(p.direct);
+	free(p.rows);
+	free(p.shown);
 	part->paths = p.all;
 	part->nr_paths = ok ? p.nr : 0;
 	return ok ? 0 : FLAME_ENOMEM;

@@ -20,16 +20,16 @@
 #define FILE_MAX_BYTES 60	/* longer paths show their end */
 
 struct style {
-	const char *h1, *h2, *h3, *item, *number, *more;	/* in front of a heading, an item, what follows an item */
+	const char *h1, *h2, *h3, *item, *more;	/* in front of a heading, an item, what follows an item */
 	const char *strong;
 	bool is_markdown;
 };
 
 static const struct style markdown = {
-	.h1 = "# ", .h2 = "## ", .h3 = "### ", .item = "- ", .number = "1. ", .more = "   ", .strong = "**", .is_markdown = true,
+	.h1 = "# ", .h2 = "## ", .h3 = "### ", .item = "- ", .more = "   ", .strong = "**", .is_markdown = true,
 };
 static const struct style plain = {
-	.h1 = "", .h2 = "", .h3 = "", .item = "  ", .number = "  ", .more = "      ", .strong = "", .is_markdown = false,
+	.h1 = "", .h2 = "", .h3 = "", .item = "  - ", .more = "     ", .strong = "", .is_markdown = false,
 };
 
 struct writer {
@@ -251,7 +251,7 @@ static void put_function_place(const struct writer *w, uint32_t function, flame_
 		place = flame_report_place(w->part->profile, frame);
 	if (!place.file.len)
 		place.file = fn->file;
-	if (!place.file.len && !place.line && !fn->is_nameless)
+	if (!place.file.len && !place.line && !fn->is_nameless && fn->code != FLAME_CODE_KERNEL)
 		place.file = span_base(fn->module);
 	put_place(w, place.file, place.line);
 }
@@ -433,37 +433,55 @@ static void put_piece(const struct writer *w, const struct flame_report_path *pa
 	put_percent(w, piece->share);
 }
 
-static void put_path(const struct writer *w, const struct flame_report_path *path)
+/* " | " in front of all but the first of the details, which stand in a line of their own. */
+static void put_detail(const struct writer *w, bool *any)
 {
-	uint32_t function = w->part->f.calls[path->call].function;
+	fputs(*any ? "; " : w->style->more, w->out);
+	*any = true;
+}
 
-	fputs(w->style->number, w->out);
-	put_share(w, path->share, path->error);
-	fputc(' ', w->out);
-	put_steps(w, path);
-	put_function_place(w, function, path->line);
-	fputc('\n', w->out);
-	fputs(w->style->more, w->out);
-	if (path->is_owned) {
-		fputs("owner ", w->out);
-		put_name(w, function);
-	} else {
-		fprintf(w->out, "no project code; %s", flame_code_name(w->part->f.calls[path->call].spent));
+static void put_path_details(const struct writer *w, const struct flame_report_path *path)
+{
+	const struct flame_call *call = &w->part->f.calls[path->call];
+	bool any = false;
+
+	if (!path->is_owned) {
+		put_detail(w, &any);
+		fprintf(w->out, "no project code on it: %s", flame_code_name(call->spent));
 	}
-	if (path->is_owned && path->line && path->line_share < 0.995 &&
-	    flame_report_place(w->part->profile, path->line).line) {
-		fputs(", ", w->out);
+	if (path->is_owned && path->line_share < 0.995 && flame_report_place(w->part->profile, path->line).line) {
+		put_detail(w, &any);
 		put_percent(w, path->line_share);
 		fputs(" of it at this line", w->out);
 	}
-	if (path->nr_pieces > 1 || path->pieces[0].kind != FLAME_PIECE_FUNCTION || path->pieces[0].id != function) {
-		fputs("; in ", w->out);
+	if (path->nr_ends > 1 && path->end_share < 0.995 * path->share) {
+		put_detail(w, &any);
+		put_percent(w, path->end_share / path->share);
+		fprintf(w->out, " of it this way, the rest by %u other%s", path->nr_ends - 1, path->nr_ends > 2 ? "s" : "");
+	}
+	if (path->nr_pieces > 1 || path->pieces[0].kind != FLAME_PIECE_FUNCTION || path->pieces[0].id != call->function) {
+		put_detail(w, &any);
+		fputs("spent in ", w->out);
 		for (size_t i = 0; i < path->nr_pieces; i++) {
 			fputs(i ? ", " : "", w->out);
 			put_piece(w, path, &path->pieces[i]);
 		}
 	}
+	if (any)
+		fputc('\n', w->out);
+}
+
+static void put_path(const struct writer *w, const struct flame_report_path *path, unsigned int nr)
+{
+	uint32_t function = w->part->f.calls[path->call].function;
+
+	fprintf(w->out, w->style->is_markdown ? "%u. " : "  %u. ", nr);
+	put_share(w, path->share, path->error);
+	fputc(' ', w->out);
+	put_steps(w, path);
+	put_function_place(w, function, path->line);
 	fputc('\n', w->out);
+	put_path_details(w, path);
 }
 
 static void put_heading(const struct writer *w, const char *level, const char *text)
@@ -477,8 +495,11 @@ static void put_paths(const struct writer *w)
 
 	put_heading(w, w->style->h2, part->kind == FLAME_VALUE_OFF_CPU || part->kind == FLAME_VALUE_LOCK ? "Where it waits" :
 		    part->kind == FLAME_VALUE_ALLOCATION ? "Where it allocates" : "Hot paths");
+	if (part == w->r->parts && part->nr_paths)
+		fprintf(w->out, "Each ends with its owner: of its stacks the project's function nearest to the leaf%s",
+			w->style->is_markdown ? ".\n\n" : ".\n");
 	for (size_t i = 0; i < part->nr_paths; i++)
-		put_path(w, &part->paths[i]);
+		put_path(w, &part->paths[i], (unsigned int)i + 1);
 	if (!part->nr_paths) {
 		fprintf(w->out, "%sNone has %.3g%% of it.\n", w->style->item, w->r->options.min * 100);
 		return;
@@ -506,7 +527,7 @@ static void put_top(const struct writer *w, const struct flame_report_top *top)
 	put_function_place(w, top->function, fn->line);
 	if (fn->code != FLAME_CODE_PROJECT)
 		fprintf(w->out, ", %s", flame_code_name(fn->code));
-	if (top->owner) {
+	if (top->owner && top->owner_share >= 0.3) {
 		fputs(", for ", w->out);
 		put_name(w, top->owner);
 		put_function_place(w, top->owner, top->owner_line);
@@ -568,6 +589,10 @@ static void put_kernel(const struct writer *w)
 	fprintf(w->out, "\n%sKernel, ", w->style->h2);
 	put_percent(w, part->spent[FLAME_CODE_KERNEL]);
 	fputs(w->style->is_markdown ? "\n\n" : "\n", w->out);
+	if (part->entries[0].entry == FLAME_ENTRY_NONE && part->entries[0].share > 0.99 * part->spent[FLAME_CODE_KERNEL]) {
+		fprintf(w->out, "%sWhat it did is not known: there are no symbols of the kernel, or only its leaves.\n", w->style->item);
+		return;
+	}
 	for (size_t i = 0; i < part->nr_entries && nr < 6; i++) {
 		const struct flame_report_entry *entry = &part->entries[i];
 
@@ -609,7 +634,7 @@ static void put_hints(const struct writer *w)
 static void put_quality(const struct writer *w)
 {
 	static const char *const severities[] = {
-		[FLAME_NOTE] = "note", [FLAME_WARNING] = "warning", [FLAME_ERROR] = "error",
+		[FLAME_NOTE] = "Note", [FLAME_WARNING] = "Warning", [FLAME_ERROR] = "Error",
 	};
 	const struct flame_quality *q = &w->part->quality;
 
@@ -620,11 +645,11 @@ static void put_quality(const struct writer *w)
 		fprintf(w->out, "%s%s: ", w->style->item, severities[finding->severity]);
 		put_words(w, finding->what);
 		if (*finding->cause) {
-			fputs("; ", w->out);
+			fputs(". Why: ", w->out);
 			put_words(w, finding->cause);
 		}
 		if (*finding->remedy) {
-			fputs(". ", w->out);
+			fputs(". Remedy: ", w->out);
 			put_words(w, finding->remedy);
 		}
 		fputs(".\n", w->out);
@@ -667,17 +692,26 @@ static void put_changes(const struct writer *w)
 			r->nr_within_noise == 1 ? " changed" : "s changed");
 }
 
+/* A file once, with all that was read of it. */
 static void put_files(const struct writer *w)
 {
+	const struct flame_report *r = w->r;
+
 	put_heading(w, w->style->h2, "Files");
-	for (size_t i = 0; i < w->r->nr_parts; i++) {
-		fputs(w->style->item, w->out);
-		put_code(w, (struct flame_span){ w->r->parts[i].input, strlen(w->r->parts[i].input) });
-		fprintf(w->out, ": %s\n", flame_report_kind_id(w->r->parts[i].kind));
+	for (size_t i = 0; i < r->nr_parts; i++) {
+		bool again = i && r->parts[i].profile == r->parts[i - 1].profile;
+
+		if (!again) {
+			fputs(i ? "\n" : "", w->out);
+			fputs(w->style->item, w->out);
+			put_code(w, (struct flame_span){ r->parts[i].input, strlen(r->parts[i].input) });
+		}
+		fprintf(w->out, "%s%s", again ? ", " : ": ", flame_report_kind_id(r->parts[i].kind));
 	}
-	if (w->r->has_before) {
+	fputc('\n', w->out);
+	if (r->has_before) {
 		fputs(w->style->item, w->out);
-		put_code(w, (struct flame_span){ w->r->before.input, strlen(w->r->before.input) });
+		put_code(w, (struct flame_span){ r->before.input, strlen(r->before.input) });
 		fputs(": before\n", w->out);
 	}
 }

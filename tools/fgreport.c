@@ -73,7 +73,7 @@ static int add_other_kinds(struct inputs *in, size_t i)
 		flame_type type = has_kind(in, kinds[k]) ? 0 : type_of_kind(p, kinds[k]);
 
 		if (type)
-			err = flame_report_add(&in->report, p, type, in->tool->inputs[i]);
+			err = flame_report_add(&in->report, p, type, kinds[k], in->tool->inputs[i]);
 		if (err == FLAME_EEMPTY)
 			err = 0;
 	}
@@ -100,9 +100,7 @@ static int add(struct inputs *in, size_t i, bool is_offcpu)
 			     in->tool->inputs[i], in->tool->inputs[0], kind ? flame_value_kind_name(kind) : "a kind that is not known");
 		return 2;
 	}
-	err = flame_report_add(&in->report, p, type, in->tool->inputs[i]);
-	if (!err && is_offcpu && kind == FLAME_VALUE_OTHER)
-		in->report.parts[in->report.nr_parts - 1].kind = FLAME_VALUE_OFF_CPU;
+	err = flame_report_add(&in->report, p, type, is_offcpu && !kind ? FLAME_VALUE_OFF_CPU : kind, in->tool->inputs[i]);
 	if (!err && !in->tool->read.event && !is_offcpu)
 		err = add_other_kinds(in, i);
 	return explain(in, i, err);
@@ -171,7 +169,7 @@ int main(int argc, char **argv)
 		.about = "Read profiles and say where the time goes, whose code it is, and whether the profile can be trusted.\n"
 			 "Several files must measure different things: time on the CPU, blocked time, allocations.",
 		.svg = { .minwidth = -1 },
-		.read = { .places = true, .demangle = true },
+		.read = { .places = true, .demangle = true, .inlines = true, .normalize_names = true },
 	};
 	struct inputs in = { .tool = &tool };
 	int status = tool_parse(&tool, argc, argv);
