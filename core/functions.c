@@ -241,6 +241,7 @@ static uint32_t add_call(struct builder *b, uint32_t caller, uint32_t function, 
 		call.code = FLAME_CODE_IDLE;
 	if (call.code == FLAME_CODE_KERNEL)
 		enter_kernel(f, row, &call);
+	call.has_user = f->calls[caller].has_user || call.code != FLAME_CODE_KERNEL;
 	call.spent = spent_as(call.code, &f->calls[caller]);
 	call.owner = is_project(&call) ? row : f->calls[caller].owner;
 	call.sibling = f->calls[caller].child;

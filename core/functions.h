@@ -36,6 +36,7 @@ struct flame_call {
 	enum flame_code spent;		/* what self counts as: a collector's memcpy() is garbage collection */
 	uint8_t entry, work;		/* of the kernel: enum flame_kernel_entry, enum flame_kernel_work */
 	uint32_t entry_name;		/* node whose function names the system call; 0: none */
+	bool has_user;			/* a function that is not the kernel's is on the way to the root, this one included */
 	uint32_t owner;			/* the nearest project node on the way to the root, this one included; 0: none */
 };
 

@@ -179,6 +179,33 @@ enum flame_kernel_entry flame_kernel_entry(struct flame_span function, struct fl
 	return FLAME_ENTRY_NONE;
 }
 
+const char *flame_kernel_wait(enum flame_kernel_entry entry, struct flame_span name)
+{
+	static const struct {
+		const char *start, *what;
+	} waits[] = {
+		{ "clock_nanosleep", "sleep" }, { "nanosleep", "sleep" }, { "futex", "a lock, or another thread" },
+		{ "epoll_", "events" }, { "poll", "events" }, { "ppoll", "events" }, { "select", "events" }, { "pselect", "events" },
+		{ "io_getevents", "events" }, { "io_uring", "events" }, { "recv", "the network" }, { "accept", "the network" },
+		{ "connect", "the network" }, { "send", "the network" }, { "read", "input" }, { "pread", "input" },
+		{ "write", "output" }, { "pwrite", "output" }, { "fsync", "a device" }, { "fdatasync", "a device" },
+		{ "msync", "a device" }, { "sync", "a device" }, { "wait", "another process" }, { "pause", "a signal" },
+		{ "rt_sigtimedwait", "a signal" }, { "rt_sigsuspend", "a signal" }, { "sched_yield", "other threads: it yields" },
+		{ "munmap", "memory's bookkeeping" }, { "mmap", "memory's bookkeeping" }, { "madvise", "memory's bookkeeping" },
+		{ "mprotect", "memory's bookkeeping" }, { "brk", "memory's bookkeeping" },
+	};
+
+	if (entry == FLAME_ENTRY_INTERRUPT)
+		return "a CPU: preempted";
+	if (entry == FLAME_ENTRY_FAULT)
+		return "memory, or a file that is mapped";
+	for (size_t i = 0; entry == FLAME_ENTRY_SYSCALL && i < sizeof(waits) / sizeof(*waits); i++) {
+		if (span_starts(name, waits[i].start))
+			return waits[i].what;
+	}
+	return NULL;
+}
+
 enum flame_kernel_work flame_kernel_work(struct flame_span function)
 {
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++) {

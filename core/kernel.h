@@ -17,6 +17,9 @@ enum flame_kernel_entry {
 /* Return: how the kernel was entered where @function is on the stack; *@name gets the system call's. */
 enum flame_kernel_entry flame_kernel_entry(struct flame_span function, struct flame_span *name);
 
+/* Return: what a thread waits for that blocks in this way, "events"; NULL: not known. Static storage. */
+const char *flame_kernel_wait(enum flame_kernel_entry entry, struct flame_span name);
+
 enum flame_kernel_work {
 	FLAME_WORK_OTHER,
 	FLAME_WORK_CLEAR,

@@ -63,9 +63,12 @@ flame_stack flame_stack_of_call(const struct flame_functions *f, flame_stack sta
 
 /* Cutting. */
 
+/* What the kernel and types cost belongs to who called; but for the kernel's own threads. */
 static bool may_end(const struct flame_call *call)
 {
-	return call->owner ? call->code == FLAME_CODE_PROJECT : true;
+	if (call->owner)
+		return call->code == FLAME_CODE_PROJECT;
+	return call->code != FLAME_CODE_TYPE && (call->code != FLAME_CODE_KERNEL || !call->has_user);
 }
 
 static int compare_calls(const struct flame_functions *f, uint32_t a, uint32_t b)

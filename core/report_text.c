@@ -433,7 +433,15 @@ static void put_piece(const struct writer *w, const struct flame_report_path *pa
 	put_percent(w, piece->share);
 }
 
-/* " | " in front of all but the first of the details, which stand in a line of their own. */
+/* Collectors and compilers of code have many ways: they are one. */
+static bool is_grouped(const struct writer *w, const struct flame_report_path *path)
+{
+	enum flame_code spent = w->part->f.calls[path->call].spent;
+
+	return !path->is_owned && (spent == FLAME_CODE_GC || spent == FLAME_CODE_JIT);
+}
+
+/* Details stand in a line of their own. */
 static void put_detail(const struct writer *w, bool *any)
 {
 	fputs(*any ? "; " : w->style->more, w->out);
@@ -445,6 +453,8 @@ static void put_path_details(const struct writer *w, const struct flame_report_p
 	const struct flame_call *call = &w->part->f.calls[path->call];
 	bool any = false;
 
+	if (is_grouped(w, path))
+		return;
 	if (!path->is_owned) {
 		put_detail(w, &any);
 		fprintf(w->out, "no project code on it: %s", flame_code_name(call->spent));
@@ -478,8 +488,12 @@ static void put_path(const struct writer *w, const struct flame_report_path *pat
 	fprintf(w->out, w->style->is_markdown ? "%u. " : "  %u. ", nr);
 	put_share(w, path->share, path->error);
 	fputc(' ', w->out);
-	put_steps(w, path);
-	put_function_place(w, function, path->line);
+	if (is_grouped(w, path)) {
+		fprintf(w->out, "%s, with no project code on it", flame_code_name(w->part->f.calls[path->call].spent));
+	} else {
+		put_steps(w, path);
+		put_function_place(w, function, path->line);
+	}
 	fputc('\n', w->out);
 	put_path_details(w, path);
 }
@@ -586,8 +600,12 @@ static void put_kernel(const struct writer *w)
 
 	if (part->spent[FLAME_CODE_KERNEL] < w->r->options.min)
 		return;
-	fprintf(w->out, "\n%sKernel, ", w->style->h2);
-	put_percent(w, part->spent[FLAME_CODE_KERNEL]);
+	if (part->f.is_blocked) {
+		fprintf(w->out, "\n%sWhat it waits for", w->style->h2);
+	} else {
+		fprintf(w->out, "\n%sKernel, ", w->style->h2);
+		put_percent(w, part->spent[FLAME_CODE_KERNEL]);
+	}
 	fputs(w->style->is_markdown ? "\n\n" : "\n", w->out);
 	if (part->entries[0].entry == FLAME_ENTRY_NONE && part->entries[0].share > 0.99 * part->spent[FLAME_CODE_KERNEL]) {
 		fprintf(w->out, "%sWhat it did is not known: there are no symbols of the kernel, or only its leaves.\n", w->style->item);
@@ -595,6 +613,7 @@ static void put_kernel(const struct writer *w)
 	}
 	for (size_t i = 0; i < part->nr_entries && nr < 6; i++) {
 		const struct flame_report_entry *entry = &part->entries[i];
+		const char *wait;
 
 		if (entry->share < 0.005)
 			break;
@@ -607,6 +626,9 @@ static void put_kernel(const struct writer *w)
 		} else {
 			fputs(flame_report_entry_name(entry->entry), w->out);
 		}
+		wait = part->f.is_blocked ? flame_kernel_wait(entry->entry, entry->name) : NULL;
+		if (wait)
+			fprintf(w->out, ", %s", wait);
 		put_works(w, entry);
 		fputc('\n', w->out);
 		nr++;
@@ -724,7 +746,7 @@ static void put_part(const struct writer *w)
 	put_tasks(w);
 	put_spent(w);
 	put_paths(w);
-	if (w->part == &w->r->parts[0])
+	if (w->part == &w->r->parts[0] && !w->part->f.is_blocked)
 		put_tops(w);
 	put_kernel(w);
 	put_hints(w);
