@@ -341,35 +341,81 @@ static int add_samples(struct flame_functions *f)
 	return 0;
 }
 
-/* A walk over the tree that counts which functions are open: only the outermost of a function adds to its total. */
-static bool add_totals(struct flame_functions *f)
+/* Values of calls with all that they call. */
+static void add_call_totals(struct flame_functions *f)
 {
-	uint32_t *open = calloc(f->nr_functions, sizeof(*open)), at = 0;
-	bool down = true;
-
-	if (!open)
-		return false;
 	for (uint32_t i = (uint32_t)f->nr_calls; i-- > 1;) {
 		f->calls[i].total += f->calls[i].self;
 		f->calls[f->calls[i].caller].total += f->calls[i].total;
 	}
 	f->calls[0].total += f->calls[0].self;
-	do {
-		const struct flame_call *call = &f->calls[at];
+}
 
-		if (down && at && !open[call->function]++)
-			f->functions[call->function].total += call->total;
-		if (down && call->child) {
-			at = call->child;
+/* The tree of the profile's stacks, as the walk over it needs it. */
+struct stacks {
+	int64_t *totals;
+	flame_stack *children, *siblings;	/* first child, next of the caller's; 0: none */
+	uint32_t *open;				/* of each function: how often it is on the way to the root */
+};
+
+static bool prepare_stacks(struct stacks *t, const struct flame_functions *f)
+{
+	uint32_t nr = flame_nr_stacks(f->profile);
+
+	t->totals = malloc(nr * sizeof(*t->totals));
+	t->children = calloc(nr, sizeof(*t->children));
+	t->siblings = calloc(nr, sizeof(*t->siblings));
+	t->open = calloc(f->nr_functions, sizeof(*t->open));
+	if (!t->totals || !t->children || !t->siblings || !t->open)
+		return false;
+	memcpy(t->totals, f->selves, nr * sizeof(*t->totals));
+	for (flame_stack s = nr; s-- > 1;) {
+		flame_stack caller = flame_stack_caller(f->profile, s);
+
+		t->totals[caller] += t->totals[s];
+		t->siblings[s] = t->children[caller];
+		t->children[caller] = s;
+	}
+	return true;
+}
+
+/*
+ * Calls cannot tell the totals of functions, as recursion goes back in them: stacks do. Only the outermost of a function adds to
+ * its total.
+ */
+static void walk_stacks(struct flame_functions *f, const struct stacks *t)
+{
+	flame_stack at = 0;
+	bool down = true;
+
+	do {
+		uint32_t function = at ? f->of_frame[flame_stack_frame(f->profile, at)] : 0;
+
+		if (down && !t->open[function]++)
+			f->functions[function].total += t->totals[at];
+		if (down && t->children[at]) {
+			at = t->children[at];
 			continue;
 		}
-		if (at)
-			open[call->function]--;
-		down = at && call->sibling;
-		at = down ? call->sibling : call->caller;
+		t->open[function]--;
+		down = at && t->siblings[at];
+		at = down ? t->siblings[at] : flame_stack_caller(f->profile, at);
 	} while (at || down);
-	free(open);
-	return true;
+}
+
+static bool add_totals(struct flame_functions *f)
+{
+	struct stacks t = { 0 };
+	bool ok = prepare_stacks(&t, f);
+
+	if (ok)
+		walk_stacks(f, &t);
+	free(t.totals);
+	free(t.children);
+	free(t.siblings);
+	free(t.open);
+	add_call_totals(f);
+	return ok;
 }
 
 /* Self values of functions, and the line at which most of it is. */

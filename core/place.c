@@ -49,15 +49,14 @@ static bool cut_line(struct flame_span *s, uint32_t *line)
 /* "x.py:12" or "x.js:12:3" or "x.py". */
 static bool parse_file(struct flame_span s, struct flame_place *place)
 {
-	uint32_t line = 0, column;
+	uint32_t line = 0;
 
-	if (cut_line(&s, &line) && is_file(s)) {
-		place->line = line;
-	} else if (line && cut_line(&s, &column) && is_file(s)) {
-		place->line = column;
-	} else if (line || !is_file(s)) {
+	/* Of two numbers the second is a column. */
+	if (cut_line(&s, &line))
+		cut_line(&s, &line);
+	if (!is_file(s))
 		return false;
-	}
+	place->line = line;
 	place->file = s;
 	return true;
 }
@@ -80,7 +79,12 @@ static bool parse_parentheses(struct flame_span text, struct flame_place *place)
 	return true;
 }
 
-/* "fib x.js:12:3"; a name may hold blanks, and so may a path: the first blank that leaves a file with a line counts. */
+static bool is_absolute(struct flame_span s)
+{
+	return s.s[0] == '/' || span_starts(s, "node:") || span_starts(s, "file:");
+}
+
+/* "fib x.js:12:3"; a name may hold blanks, and so may a path that begins with its root: else it is the last word. */
 static bool parse_words(struct flame_span text, struct flame_place *place)
 {
 	struct flame_span rest = text, part;
@@ -88,12 +92,13 @@ static bool parse_words(struct flame_span text, struct flame_place *place)
 
 	if (!cut_line(&rest, &line))
 		return false;
-	rest = text;
-	for (size_t tries = 0; tries < 8 && span_next(&rest, ' ', &part) && rest.s; tries++) {
-		if (parse_file(rest, place) && rest.s - text.s > 1) {
-			place->name = span_to(text, (size_t)(rest.s - text.s) - 1);
-			return true;
-		}
+	for (rest = text; span_next(&rest, ' ', &part) && rest.s;) {
+		bool is_last = !rest.len || !memchr(rest.s, ' ', rest.len);
+
+		if (!rest.len || rest.s - text.s < 2 || (!is_absolute(rest) && !is_last))
+			continue;
+		place->name = span_to(text, (size_t)(rest.s - text.s) - 1);
+		return parse_file(rest, place);
 	}
 	return false;
 }
@@ -144,7 +149,9 @@ struct flame_place flame_place_parse(struct flame_span text)
 
 	if (text.len < 3 || text.s[0] == '[')
 		return place;
-	if (!parse_parentheses(text, &place) && !parse_front(text, &place) && !parse_words(text, &place))
-		parse_end(text, &place);
+	if (parse_parentheses(text, &place) || parse_front(text, &place) || parse_words(text, &place))
+		return place;
+	place.name = text;
+	parse_end(text, &place);
 	return place;
 }
