@@ -20,6 +20,7 @@
 #include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/event.h"
+#include "../core/meta.h"
 #include "../core/native.h"
 #include "../core/scan.h"
 #include "../core/span.h"
@@ -92,6 +93,7 @@ struct state {
 	uint32_t *seen;			/* hashes of samples seen once: only a second time are they worth keeping */
 	struct flame_native_namer namer;
 
+	int64_t first, last;		/* times of samples, ns; 0: none yet */
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
@@ -278,6 +280,15 @@ static bool is_outside(const struct flame_reader *rd, const struct perf_header *
 	return h->has_time && flame_is_outside_time(rd->options, h->time - st->start);
 }
 
+/* Nearly all samples come later than those before. */
+static void note_time(struct state *st, int64_t time)
+{
+	if (time > st->last)
+		st->last = time;
+	if (time < st->first || !st->first)
+		st->first = time;
+}
+
 static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 {
 	struct state *st = rd->state;
@@ -287,6 +298,8 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	st->nr_frames = 0;
 	st->has_only = false;
 	st->ignored = is_outside(rd, h);
+	if (h->has_time && !st->ignored)
+		note_time(st, h->time);
 	st->root = find_root(rd, h);
 	st->type = find_type(rd, h);
 	st->value = h->period ? (int64_t)h->period : 1;
@@ -336,6 +349,57 @@ static int read_header(struct flame_reader *rd, const struct perf_header *h)
 	open_sample(rd, h);
 	note_only_frame(rd, h);
 	return 0;
+}
+
+/* What perf script --header tells of the recording: "# hostname : vm". */
+
+/* Return: the number behind @key in an event's description, 0 where it is not there. */
+static uint64_t event_number(struct flame_span text, const char *key)
+{
+	struct flame_span at = span_from(text, span_find(text, key));
+	int64_t value;
+
+	at = span_from(at, strlen(key));
+	return at.len && span_digits(at, &value) ? (uint64_t)value : 0;
+}
+
+/* Of several events the first one's, which is what is used by default. */
+static void read_event_line(struct flame_meta *meta, struct flame_span text)
+{
+	uint64_t every = event_number(text, "sample_freq } = "), depth = event_number(text, "sample_max_stack = ");
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	if (event_number(text, " freq = "))
+		meta->frequency_hz = every <= UINT32_MAX ? (uint32_t)every : 0;
+	else
+		meta->period = every;
+	if (!meta->depth_max)
+		meta->depth_max = depth <= UINT16_MAX ? (uint32_t)depth : 0;
+}
+
+static void read_comment(struct flame_reader *rd, struct flame_span line)
+{
+	struct flame_meta *meta = flame_meta(rd->profile);
+	size_t colon = span_find(line, " : ");
+	struct flame_span key = span_trim(span_from(span_to(line, colon), 1)), value = span_trim(span_from(line, colon + 3));
+	char tool[64] = "perf ";
+	int64_t nr;
+
+	if (colon == line.len || !value.len)
+		return;
+	if (span_equals(key, "hostname"))
+		flame_meta_text(rd->profile, &meta->host, value);
+	else if (span_equals(key, "cmdline"))
+		flame_meta_text(rd->profile, &meta->command, value);
+	else if (span_equals(key, "nrcpus online") && span_is_int(value, &nr) && nr <= UINT16_MAX && !meta->nr_cpus)
+		meta->nr_cpus = (uint32_t)nr;
+	else if (span_equals(key, "event"))
+		read_event_line(meta, value);
+	if (!span_equals(key, "perf version") || value.len >= sizeof(tool) - 5)
+		return;
+	memcpy(tool + 5, value.s, value.len);
+	flame_meta_text(rd->profile, &meta->tool, (struct flame_span){ tool, 5 + value.len });
 }
 
 /* Lines, one at a time. */
@@ -479,8 +543,10 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		err = close_sample(rd);
 		return err ? err : drop_weak(rd);
 	}
-	if (line.s[0] == '#')
+	if (line.s[0] == '#') {
+		read_comment(rd, line);
 		return 0;
+	}
 	if (line.s[0] == '\t')
 		return read_frame(rd, line);
 	return line.s[0] == ' ' ? read_indented(rd, line) : read_text(rd, line);
@@ -698,6 +764,8 @@ static int read(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_sample(rd);
+	flame_meta_time(rd->profile, (uint64_t)st->first);
+	flame_meta_time(rd->profile, (uint64_t)st->last);
 	return err ? err : drop_weak(rd);
 }
 

@@ -50,8 +50,8 @@ enum perfdata_record_type {
 
 /* Sections of the header, by their bits. */
 enum perfdata_feature {
-	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4, PERFDATA_ARCH = 6,
-	PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
+	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4,
+	PERFDATA_VERSION = 5, PERFDATA_ARCH = 6, PERFDATA_NRCPUS = 7, PERFDATA_CMDLINE = 11, PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
 };
 
 /* Bits of sample_type. */
@@ -93,6 +93,8 @@ struct perfdata_attr {
 	uint32_t type, stack_user;
 	uint64_t config, sample_type, read_format, flags, branch_type, regs_user;
 	uint64_t period;	/* fixed one; 0 where perf adapted it to a frequency */
+	uint64_t frequency;	/* that one, or 0 */
+	uint16_t depth_max;	/* entries of a callchain; 0: the kernel's default */
 	unsigned int precise;
 	uint32_t id_at;		/* where its id stands in a sample; UINT32_MAX: nowhere */
 	uint32_t tail;		/* bytes of the sample_id behind other records; 0: none */
@@ -324,6 +326,7 @@ struct perfdata {
 	/* What was met. */
 	bool has_start;
 	uint64_t start;		/* time of the first sample */
+	uint64_t first, last;	/* times of the samples that are used; 0: none yet */
 	uint64_t last_time;	/* of the last record that was used */
 	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/meta.h"
 #include "../core/table.h"
 #include "pprof.h"
 
@@ -503,6 +504,7 @@ int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 	/* --raw writes 1 for a period that it does not know. */
 	if (raw)
 		period = 0;
+	flame_meta_interval(rd->profile, (double)period * US);
 	if (period)
 		l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("cpu"), PPROF_SPAN("nanoseconds"));
 	l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("samples"), PPROF_SPAN("count"));

@@ -15,6 +15,7 @@
 
 #include "../core/feeder.h"
 #include "../core/hash.h"
+#include "../core/meta.h"
 #include "../core/protobuf.h"
 #include "../core/table.h"
 #include "../core/units.h"
@@ -959,6 +960,19 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		flame_note(rd, "go tool pprof would hide some frames of this profile (drop_frames); here all are shown");
 }
 
+static void note_meta(struct flame_reader *rd, const struct pprof_proto *p)
+{
+	struct flame_meta *meta = flame_meta(rd->profile);
+	struct flame_span unit;
+
+	meta->start_ns = p->time > 0 ? (uint64_t)p->time : 0;
+	meta->duration_ns = p->duration > 0 ? (uint64_t)p->duration : 0;
+	if (p->period > 0 && get_string(&p->strings, p->period_unit, &unit) && pprof_equals(unit, "nanoseconds"))
+		flame_meta_interval(rd->profile, (double)p->period);
+	else if (p->period > 0)
+		meta->period = (uint64_t)p->period;
+}
+
 /* Where ids are small numbers: the frame by the id, for locations that are one frame. */
 static int make_single(struct pprof_proto *p)
 {
@@ -1007,8 +1021,10 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	if (!p->nr_types)
 		return flame_fail(rd, FLAME_EFORMAT, "malformed profile: it has samples, but does not say of what (no sample types)");
 	err = resolve(rd, p);
-	if (!err)
+	if (!err) {
 		note_profile(rd, p);
+		note_meta(rd, p);
+	}
 	if (!err)
 		err = read_samples(rd, p);
 	if (!err)

@@ -207,6 +207,25 @@ static void put_types(struct writer *w)
 		put_kind(w, w->types[i]);
 }
 
+/* When and how often samples were taken, where that is known. */
+static void put_recording(struct writer *w)
+{
+	const struct flame_meta *meta = flame_meta_get(w->p);
+	uint64_t duration = flame_meta_duration(w->p), hz = meta->frequency_hz;
+	const char *unit = hz ? "nanoseconds" : "count";
+
+	if (meta->start_ns && meta->start_ns <= INT64_MAX)
+		flame_pb_put_number(&w->message, 9, meta->start_ns);
+	if (duration && duration <= INT64_MAX)
+		flame_pb_put_number(&w->message, 10, duration);
+	if (!hz && (!meta->period || meta->period > INT64_MAX))
+		return;
+	flame_pb_put_number(&w->inner, 1, type_name(w, w->options->type));
+	flame_pb_put_number(&w->inner, 2, intern(w, (struct flame_span){ unit, strlen(unit) }));
+	flame_pb_put_message(&w->message, 11, &w->inner);
+	flame_pb_put_number(&w->message, 12, hz ? 1000000000 / hz : meta->period);
+}
+
 /* Samples. */
 
 static bool is_inlined(const struct writer *w, flame_frame frame)
@@ -475,6 +494,7 @@ static int write_all(struct writer *w)
 	int err;
 
 	put_types(w);
+	put_recording(w);
 	err = put_samples(w);
 	if (!err)
 		err = put_locations(w);

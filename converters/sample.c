@@ -17,6 +17,7 @@
 
 #include "../core/calltree.h"
 #include "../core/converter.h"
+#include "../core/meta.h"
 #include "../core/namer.h"
 #include "../core/span.h"
 #include "../core/tidy.h"
@@ -204,10 +205,23 @@ static int end_graph(struct flame_reader *rd)
 	return flame_calltree_end(&st->tree);
 }
 
+/* "Analysis of sampling My App (pid 12) every 1 millisecond" */
+static void read_title(struct flame_reader *rd, struct flame_span line)
+{
+	struct flame_span every = span_from(line, span_find(line, " every "));
+	int64_t ms;
+
+	if (every.len && span_digits(span_from(every, 7), &ms) && span_find(every, " millisecond") < every.len)
+		flame_meta_interval(rd->profile, (double)ms * 1e6);
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct node n;
+
+	if (span_starts(line, "Analysis of sampling "))
+		read_title(rd, line);
 
 	if (span_starts(line, "Call graph:")) {
 		st->graph = true;

@@ -55,6 +55,21 @@ void flame_meta_time(struct flame_profile *p, uint64_t ns)
 		p->meta.last_ns = ns;
 }
 
+void flame_meta_text(struct flame_profile *p, flame_string *row, struct flame_span text)
+{
+	if (!*row)
+		*row = flame_intern(p, text.s, text.len);
+}
+
+void flame_meta_interval(struct flame_profile *p, double ns)
+{
+	double hz = 1e9 / ns;
+
+	/* Not so that hostile or less than one a second would be anything but unknown. */
+	if (!p->meta.frequency_hz && ns > 0 && hz < 1e9)
+		p->meta.frequency_hz = (uint32_t)(hz + 0.5);
+}
+
 uint64_t flame_meta_duration(const struct flame_profile *p)
 {
 	return p->meta.duration_ns ? p->meta.duration_ns : p->meta.last_ns - p->meta.first_ns;

@@ -30,13 +30,27 @@ struct flame_finding {
 struct flame_quality_shares {
 	double unknown_leaf;	/* no symbol where the time is spent */
 	double unknown_any;	/* no symbol somewhere in the stack */
+	double empty;		/* there is no stack */
 	double shallow;		/* one or two frames below the task */
 	double truncated;	/* the recorder's limit cut the root off */
 	double rootless;	/* starts with none of the functions that threads start with */
+	double missed;		/* the recorder could not keep the stack */
 	double kernel;		/* leaf in the kernel */
-	double idle;		/* nothing ran, or a thread waited for work */
+	double idle;		/* nothing ran */
+	double waiting;		/* leaf in a call that waits for something */
+	double switched_out;	/* leaf where the kernel switches threads */
 	double jit_unmapped;	/* leaf in code of a JIT compiler without symbols */
-	double interpreter;	/* leaf in an interpreter's loop that says nothing of the program */
+	double addresses;	/* leaf is a bare address */
+	double unknown_kernel;	/* leaf in the kernel without a symbol */
+	double python_loop;	/* Python's interpreter in the stack, but no function of its program */
+	double interpreter;	/* another interpreter in the stack that does not say what it runs */
+};
+
+/* A file whose symbols are missing, by the samples that end in it and those that go through it. */
+struct flame_missing {
+	char *module;	/* "libfoo.so", "[kernel.kallsyms]"; "[unknown]": code of no file; owned */
+	double leaf, any;	/* parts of the whole, 0 to 1 */
+	bool kernel, jit;	/* what code it is */
 };
 
 struct flame_quality {
@@ -45,20 +59,26 @@ struct flame_quality {
 
 	/* The figures behind them; 0 is unknown. */
 	uint64_t nr_samples;	/* that were taken; at least as many, where @at_least */
-	bool at_least;		/* the input holds sums: only its rows could be counted */
+	bool at_least;		/* the input holds sums of something else: only its rows could be counted */
 	uint64_t nr_stacks;	/* distinct */
 	int64_t total;		/* of the type's values, at its scale */
 	double duration_s;
 	double asked_hz;	/* as asked for */
 	double achieved_hz;	/* samples by duration, all threads together */
-	double margin;		/* a frame of 1% may be off by this many percent points, in 19 of 20 recordings */
+	double margin;		/* 1% may be off by this many percent points, in 19 of 20 recordings */
 	uint64_t lost, throttled;
+	bool estimated;		/* the shares are those of some samples: within 2 percent points in 19 of 20 profiles */
 	struct flame_quality_shares shares;
+	struct flame_missing *missing;	/* the widest first; at most FLAME_QUALITY_MISSING */
+	size_t nr_missing;
 };
+
+#define FLAME_QUALITY_MISSING 8
 
 struct flame_quality_options {
 	const char *format;	/* converter that read the profile; NULL: as flame_read() noted in it */
 	bool count;		/* values were replaced by counts of samples */
+	bool quick;		/* of large profiles only some samples are looked at, for a glance in a millisecond */
 };
 
 /*

@@ -382,6 +382,19 @@ static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
 	return p->last_root;
 }
 
+/* The first event's is what is used by default. */
+static void note_rate(struct plugin *p, const struct perf_event_attr *attr)
+{
+	struct flame_meta *meta = flame_meta(p->profile);
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	if (attr->freq)
+		meta->frequency_hz = attr->sample_freq <= UINT32_MAX ? (uint32_t)attr->sample_freq : 0;
+	else
+		meta->period = attr->sample_period;
+}
+
 static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 {
 	bool has_period = s->attr->sample_type & PERF_SAMPLE_PERIOD || (!s->attr->freq && s->attr->sample_period);
@@ -393,6 +406,7 @@ static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 	p->last_event = strdup(name);
 	p->last_has_period = has_period;
 	p->last_type = flame_event_type(p->profile, span(name), has_period);
+	note_rate(p, s->attr);
 	return p->last_type;
 }
 
@@ -412,6 +426,8 @@ int plugin_sample(struct plugin *p, const struct plugin_sample *s)
 
 	if (p->failed || is_outside(p, s))
 		return p->failed;
+	if (s->attr->sample_type & PERF_SAMPLE_TIME)
+		flame_meta_time(p->profile, s->time);
 	p->nr_samples++;
 	if (s->period > INT64_MAX)
 		return p->failed = FLAME_EOVERFLOW;
