@@ -336,7 +336,6 @@ static int add_samples(struct flame_functions *f)
 			continue;
 		call->self += s->value;
 		f->selves[s->stack] += s->value;
-		f->nr_samples += s->value ? s->nr_samples : 0;
 	}
 	return 0;
 }

@@ -53,7 +53,6 @@ struct flame_functions {
 	int64_t *selves;	/* of each stack of the profile, idle ones left out */
 	int64_t total;		/* without idle */
 	int64_t idle;
-	uint64_t nr_samples;	/* without idle; as the profile counts them */
 };
 
 /*

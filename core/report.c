@@ -253,15 +253,10 @@ static bool find_tasks(struct flame_report_part *part)
 /* How many samples the errors are computed from: 0 for durations and sizes that were measured, or sums. */
 static uint64_t sampled(const struct flame_report_part *part)
 {
-	const struct flame_type_info *type = flame_type_get(part->profile, part->type);
-	struct flame_span unit = flame_string_get(part->profile, type->unit);
-	bool counts = !unit.len || span_equals(unit, "count") || span_equals(unit, "samples");
+	double busy = (double)part->f.total / ((double)part->f.total + (double)part->f.idle);
+	bool is_sampled = part->kind == FLAME_VALUE_ON_CPU || part->kind == FLAME_VALUE_WALL || part->kind == FLAME_VALUE_OTHER;
 
-	if (part->kind != FLAME_VALUE_ON_CPU && part->kind != FLAME_VALUE_WALL && (part->kind != FLAME_VALUE_OTHER || !counts))
-		return 0;
-	if (!part->quality.at_least)
-		return part->f.nr_samples;
-	return counts && !type->scale ? (uint64_t)part->f.total : 0;
+	return is_sampled && !part->quality.at_least ? (uint64_t)((double)part->quality.nr_samples * busy) : 0;
 }
 
 static void release_part(struct flame_report_part *part)

@@ -319,6 +319,12 @@ static bool find_pieces(struct paths *p)
 
 /* Steps. */
 
+/* A step of @path may be any function of it, or of the project, where that owns it. */
+static bool may_be_step(const struct flame_functions *f, const struct flame_report_path *path, uint32_t call)
+{
+	return !path->is_owned || f->calls[call].code == FLAME_CODE_PROJECT;
+}
+
 /* The last caller is worth its place; others that give on nearly all that they got say nothing. */
 static bool is_telling(const struct flame_functions *f, uint32_t call, uint32_t next, size_t nr)
 {
@@ -351,15 +357,19 @@ static void reverse_steps(struct flame_report_path *path)
 static void find_steps(const struct paths *p, struct flame_report_path *path)
 {
 	const struct flame_functions *f = p->f;
-	size_t most = p->options->depth < FLAME_REPORT_STEPS ? p->options->depth : FLAME_REPORT_STEPS, skipped = 0;
+	size_t most = p->options->depth < FLAME_REPORT_STEPS ? p->options->depth : FLAME_REPORT_STEPS, skipped = 0, nr = 1;
 	uint32_t first = 0;
+	bool fits;
 
+	for (uint32_t call = path->call; (call = f->calls[call].caller);)
+		nr += may_be_step(f, path, call);
+	fits = nr <= most;
 	put_step(path, f->calls[path->call].function, &skipped);
 	for (uint32_t call = path->call, next; (call = f->calls[next = call].caller);) {
-		if (path->is_owned && f->calls[call].code != FLAME_CODE_PROJECT)
+		if (!may_be_step(f, path, call))
 			continue;
 		first = call;
-		if (path->nr_steps + 1 < most && is_telling(f, call, next, path->nr_steps))
+		if (fits || (path->nr_steps + 1 < most && is_telling(f, call, next, path->nr_steps)))
 			put_step(path, f->calls[call].function, &skipped);
 		else
 			skipped++;

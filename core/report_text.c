@@ -17,6 +17,8 @@
 
 #define NAME_MAX_BYTES 90	/* longer names are shortened in the middle */
 #define TEMPLATE_MAX_BYTES 48	/* longer names lose their template arguments */
+#define FINDINGS_MAX 5		/* of quality; JSON has all */
+#define HINTS_MAX 5
 #define FILE_MAX_BYTES 60	/* longer paths show their end */
 
 struct style {
@@ -271,7 +273,7 @@ static void put_measure(const struct writer *w)
 	char amount[FLAME_AMOUNT_MAX];
 
 	fputs(w->style->item, w->out);
-	fprintf(w->out, "Measured: %s", flame_report_kind_id(part->kind));
+	fprintf(w->out, "Measured: %s", part->kind ? flame_report_kind_id(part->kind) : "counts, the input does not say of what");
 	if (name.len) {
 		fputs(", event ", w->out);
 		put_code(w, name);
@@ -642,7 +644,7 @@ static void put_hints(const struct writer *w)
 	if (!w->part->nr_hints)
 		return;
 	put_heading(w, w->style->h2, "Hints");
-	for (size_t i = 0; i < w->part->nr_hints && i < 5; i++) {
+	for (size_t i = 0; i < w->part->nr_hints && i < HINTS_MAX; i++) {
 		const struct flame_given_hint *given = &w->part->hints[i];
 
 		fputs(w->style->item, w->out);
@@ -659,11 +661,17 @@ static void put_quality(const struct writer *w)
 		[FLAME_NOTE] = "Note", [FLAME_WARNING] = "Warning", [FLAME_ERROR] = "Error",
 	};
 	const struct flame_quality *q = &w->part->quality;
+	size_t nr = 0;
 
 	put_heading(w, w->style->h2, "Can it be trusted?");
-	for (size_t i = 0; i < q->nr_findings && i < 6; i++) {
+	for (size_t i = 0; i < q->nr_findings; i++) {
 		const struct flame_finding *finding = &q->findings[i];
 
+		/* What is idle was left out. */
+		if (!strcmp(finding->id, "idle") && w->part->f.idle)
+			continue;
+		if (nr++ >= FINDINGS_MAX)
+			continue;
 		fprintf(w->out, "%s%s: ", w->style->item, severities[finding->severity]);
 		put_words(w, finding->what);
 		if (*finding->cause) {
@@ -676,9 +684,9 @@ static void put_quality(const struct writer *w)
 		}
 		fputs(".\n", w->out);
 	}
-	if (q->nr_findings > 6)
-		fprintf(w->out, "%sand %zu more: --to json has all.\n", w->style->item, q->nr_findings - 6);
-	if (!q->nr_findings)
+	if (nr > FINDINGS_MAX)
+		fprintf(w->out, "%sand %zu more: --to json has all.\n", w->style->item, nr - FINDINGS_MAX);
+	if (!nr)
 		fprintf(w->out, "%sNothing was found that speaks against it.\n", w->style->item);
 }
 
@@ -745,6 +753,8 @@ static void put_part(const struct writer *w)
 	put_meta(w);
 	put_tasks(w);
 	put_spent(w);
+	if (w->part == &w->r->parts[0] && w->r->has_before)
+		put_changes(w);
 	put_paths(w);
 	if (w->part == &w->r->parts[0] && !w->part->f.is_blocked)
 		put_tops(w);
@@ -764,8 +774,6 @@ static int write_report(const struct flame_report *r, const struct style *style,
 		put_code(&w, (struct flame_span){ w.part->input, strlen(w.part->input) });
 		fputs(style->is_markdown ? "\n\n" : "\n", out);
 		put_part(&w);
-		if (!i && r->has_before)
-			put_changes(&w);
 	}
 	put_files(&w);
 	return ferror(out) ? FLAME_EIO : 0;

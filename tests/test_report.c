@@ -75,8 +75,8 @@ static void paths_split_where_values_do(void **state)
 
 	(void)state;
 	assert_int_equal(part->nr_paths, 4);
-	check_path(part, 0, "40% main -> ... -> handle -> json -> encode");
-	check_path(part, 1, "30% main -> ... -> handle -> query");
+	check_path(part, 0, "40% main -> serve -> handle -> json -> encode");
+	check_path(part, 1, "30% main -> serve -> handle -> query");
 	check_path(part, 2, "25% main -> ... -> g -> h");
 	/* The small ones are left to who calls them. */
 	check_path(part, 3, "4% main -> serve -> handle");

@@ -23,10 +23,15 @@ static bool has_kind(const struct inputs *in, enum flame_value_kind kind)
 	return false;
 }
 
+static const char *name_of(const struct inputs *in, size_t i)
+{
+	return strcmp(in->tool->inputs[i], "-") ? in->tool->inputs[i] : "standard input";
+}
+
 /* Return: the status to exit with, after printing why; -1 to go on. */
 static int explain(const struct inputs *in, size_t i, int err)
 {
-	const char *input = in->tool->inputs[i];
+	const char *input = name_of(in, i);
 
 	if (!err)
 		return -1;
@@ -73,7 +78,7 @@ static int add_other_kinds(struct inputs *in, size_t i)
 		flame_type type = has_kind(in, kinds[k]) ? 0 : type_of_kind(p, kinds[k]);
 
 		if (type)
-			err = flame_report_add(&in->report, p, type, kinds[k], in->tool->inputs[i]);
+			err = flame_report_add(&in->report, p, type, kinds[k], name_of(in, i));
 		if (err == FLAME_EEMPTY)
 			err = 0;
 	}
@@ -84,7 +89,7 @@ static int add_other_kinds(struct inputs *in, size_t i)
 static int add(struct inputs *in, size_t i, bool is_offcpu)
 {
 	struct flame_profile *p = in->profiles[in->nr++] = tool_read(in->tool, i);
-	flame_type type = p ? tool_choose_type(in->tool, i, p) : 0;
+	flame_type type = p ? tool_choose_type(in->tool, i, p) : 0, before;
 	enum flame_value_kind kind;
 	int err;
 
@@ -92,16 +97,18 @@ static int add(struct inputs *in, size_t i, bool is_offcpu)
 		return 1;
 	kind = flame_type_get(p, type)->kind;
 	if (is_offcpu && kind == FLAME_VALUE_ON_CPU) {
-		tool_message(in->tool, "error", "%s is an on-CPU profile, not one of blocked time", in->tool->inputs[i]);
+		tool_message(in->tool, "error", "%s is an on-CPU profile, not one of blocked time", name_of(in, i));
 		return 1;
 	}
 	if (!is_offcpu && has_kind(in, kind)) {
 		tool_message(in->tool, "error", "%s measures the same as %s (%s); to compare them give one with --before",
-			     in->tool->inputs[i], in->tool->inputs[0], kind ? flame_value_kind_name(kind) : "a kind that is not known");
+			     name_of(in, i), name_of(in, 0), kind ? flame_value_kind_name(kind) : "a kind that is not known");
 		return 2;
 	}
-	err = flame_report_add(&in->report, p, type, is_offcpu && !kind ? FLAME_VALUE_OFF_CPU : kind, in->tool->inputs[i]);
-	if (!err && !in->tool->read.event && !is_offcpu)
+	err = flame_report_add(&in->report, p, type, is_offcpu && !kind ? FLAME_VALUE_OFF_CPU : kind, name_of(in, i));
+	if (!err && flame_is_differential(p, &before, &type) && !in->report.has_before)
+		err = flame_report_compare(&in->report, p, before, name_of(in, i));
+	else if (!err && !in->tool->read.event && !is_offcpu)
 		err = add_other_kinds(in, i);
 	return explain(in, i, err);
 }
@@ -117,11 +124,11 @@ static int compare(struct inputs *in, size_t i)
 	kind = flame_type_get(p, type)->kind;
 	if (kind && in->report.parts[0].kind && kind != in->report.parts[0].kind) {
 		tool_message(in->tool, "error", "%s measures %s, %s %s: they do not compare; choose alike ones with --event",
-			     in->tool->inputs[i], flame_value_kind_name(kind), in->tool->inputs[0],
+			     name_of(in, i), flame_value_kind_name(kind), name_of(in, 0),
 			     flame_value_kind_name(in->report.parts[0].kind));
 		return 1;
 	}
-	return explain(in, i, flame_report_compare(&in->report, p, type, in->tool->inputs[i]));
+	return explain(in, i, flame_report_compare(&in->report, p, type, name_of(in, i)));
 }
 
 static int read_all(struct inputs *in)
@@ -135,6 +142,10 @@ static int read_all(struct inputs *in)
 	if (status < 0 && tool->offcpu_profile) {
 		tool->inputs[in->nr] = tool->offcpu_profile;
 		status = add(in, in->nr, true);
+	}
+	if (status < 0 && tool->before && in->report.has_before) {
+		tool_message(tool, "error", "%s holds what was before already: leave --before away", name_of(in, 0));
+		return 2;
 	}
 	if (status < 0 && tool->before) {
 		tool->inputs[in->nr] = tool->before;
