@@ -512,7 +512,7 @@ static void put_paths(const struct writer *w)
 	put_heading(w, w->style->h2, part->kind == FLAME_VALUE_OFF_CPU || part->kind == FLAME_VALUE_LOCK ? "Where it waits" :
 		    part->kind == FLAME_VALUE_ALLOCATION ? "Where it allocates" : "Hot paths");
 	if (part == w->r->parts && part->nr_paths)
-		fprintf(w->out, "Each ends with its owner: of its stacks the project's function nearest to the leaf%s",
+		fprintf(w->out, "Each ends with its owner, the project's function nearest to the leaf%s",
 			w->style->is_markdown ? ".\n\n" : ".\n");
 	for (size_t i = 0; i < part->nr_paths; i++)
 		put_path(w, &part->paths[i], (unsigned int)i + 1);
