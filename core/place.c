@@ -143,13 +143,43 @@ static bool parse_end(struct flame_span text, struct flame_place *place)
 	return true;
 }
 
+/* "py::fib:/app/x.py", as Python writes it for perf. */
+static bool parse_python(struct flame_span text, struct flame_place *place)
+{
+	size_t at = span_find(text, ":/");
+
+	if (!span_starts(text, "py::") || at == text.len || at < 5)
+		return false;
+	place->name = span_from(span_to(text, at), 4);
+	place->file = span_from(text, at + 1);
+	return true;
+}
+
+/* "LazyCompile:*fib", "JS:~fib": how V8 compiled it is no part of the function. */
+static struct flame_span cut_tier(struct flame_span text)
+{
+	static const char *const starts[] = { "LazyCompile:", "Function:", "JS:", "Script:", "Eval:" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		struct flame_span rest = span_from(text, strlen(starts[i]));
+
+		if (!span_starts(text, starts[i]))
+			continue;
+		while (rest.len > 1 && strchr("*~^+-", rest.s[0]))
+			rest = span_from(rest, 1);
+		return rest.len && rest.s[0] != ' ' ? rest : text;
+	}
+	return text;
+}
+
 struct flame_place flame_place_parse(struct flame_span text)
 {
 	struct flame_place place = { .name = text, .file = { text.s, 0 } };
 
 	if (text.len < 3 || text.s[0] == '[')
 		return place;
-	if (parse_parentheses(text, &place) || parse_front(text, &place) || parse_words(text, &place))
+	place.name = text = cut_tier(text);
+	if (parse_python(text, &place) || parse_parentheses(text, &place) || parse_front(text, &place) || parse_words(text, &place))
 		return place;
 	place.name = text;
 	parse_end(text, &place);

@@ -62,6 +62,8 @@ struct flame_report_path {
 	size_t nr_steps;
 	struct flame_report_piece pieces[FLAME_REPORT_PIECES];
 	size_t nr_pieces;
+	struct flame_report_piece callers[FLAME_REPORT_PIECES];	/* the project's functions that call the owner */
+	size_t nr_callers;
 };
 
 /* A way into the kernel, and what it did there. */

@@ -176,6 +176,10 @@ static void put_path(struct writer *w, const struct flame_report_part *part, con
 		close_in(w, '}');
 	}
 	close_in(w, ']');
+	open_in(w, "callers", '[');
+	for (size_t i = 0; i < path->nr_callers; i++)
+		put_piece(w, part, &path->callers[i]);
+	close_in(w, ']');
 	open_in(w, "in", '[');
 	for (size_t i = 0; i < path->nr_pieces; i++)
 		put_piece(w, part, &path->pieces[i]);

@@ -280,16 +280,42 @@ static bool piece_before(const struct flame_functions *f, const struct flame_rep
 }
 
 /* Keep the largest ones, in order. */
-static void put_piece(const struct flame_functions *f, struct flame_report_path *path, struct flame_report_piece piece)
+static void put_piece(const struct flame_functions *f, struct flame_report_piece *pieces, size_t *nr,
+		      struct flame_report_piece piece)
 {
-	size_t i = path->nr_pieces;
+	size_t i = *nr;
 
-	if (i == FLAME_REPORT_PIECES && !piece_before(f, &piece, &path->pieces[--i]))
+	if (i == FLAME_REPORT_PIECES && !piece_before(f, &piece, &pieces[--i]))
 		return;
-	for (; i && piece_before(f, &piece, &path->pieces[i - 1]); i--)
-		path->pieces[i] = path->pieces[i - 1];
-	path->pieces[i] = piece;
-	path->nr_pieces += path->nr_pieces < FLAME_REPORT_PIECES;
+	for (; i && piece_before(f, &piece, &pieces[i - 1]); i--)
+		pieces[i] = pieces[i - 1];
+	pieces[i] = piece;
+	*nr += *nr < FLAME_REPORT_PIECES;
+}
+
+/* Who calls the owners: what a helper costs is often to be changed there. */
+static bool find_callers(struct paths *p)
+{
+	const struct flame_functions *f = p->f;
+	struct idmap sums = { 0 };
+	uint32_t path, function;
+	int64_t value;
+	bool ok = true;
+
+	for (uint32_t i = 1; ok && i < f->nr_calls; i++) {
+		uint32_t caller = f->calls[f->calls[i].caller].owner;
+
+		path = p->ends[i] == i ? path_of(p, i) : 0;
+		if (path && caller)
+			ok = sums_add(&sums, path, f->calls[caller].function, p->values[i]);
+	}
+	for (size_t at = 0; ok && sums_next(&sums, &at, &path, &function, &value);) {
+		struct flame_report_piece caller = { FLAME_PIECE_FUNCTION, function, (double)value / (double)f->total };
+
+		put_piece(f, p->all[path - 1].callers, &p->all[path - 1].nr_callers, caller);
+	}
+	idmap_release(&sums);
+	return ok;
 }
 
 static bool find_pieces(struct paths *p)
@@ -311,7 +337,7 @@ static bool find_pieces(struct paths *p)
 			.share = (double)value / (double)f->total,
 		};
 
-		put_piece(f, &p->all[path - 1], found);
+		put_piece(f, p->all[path - 1].pieces, &p->all[path - 1].nr_pieces, found);
 	}
 	idmap_release(&sums);
 	return ok;
@@ -386,7 +412,7 @@ static void find_steps(const struct paths *p, struct flame_report_path *path)
 int flame_report_find_paths(struct flame_report_part *part, const struct flame_report_options *options)
 {
 	struct paths p = { .part = part, .options = options, .f = &part->f };
-	bool ok = cut(&p) && choose(&p) && find_lines(&p) && find_pieces(&p);
+	bool ok = cut(&p) && choose(&p) && find_lines(&p) && find_pieces(&p) && find_callers(&p);
 
 	for (size_t i = 0; ok && i < p.nr; i++)
 		find_steps(&p, &p.all[i]);

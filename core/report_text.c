@@ -466,10 +466,15 @@ static void put_path_details(const struct writer *w, const struct flame_report_p
 		put_percent(w, path->line_share);
 		fputs(" of it at this line", w->out);
 	}
-	if (path->nr_ends > 1 && path->end_share < 0.995 * path->share) {
+	if (path->nr_callers > 1 && path->callers[1].share > 0.05 * path->share) {
 		put_detail(w, &any);
-		put_percent(w, path->end_share / path->share);
-		fprintf(w->out, " of it this way, the rest by %u other%s", path->nr_ends - 1, path->nr_ends > 2 ? "s" : "");
+		fputs("called by ", w->out);
+		for (size_t i = 0; i < path->nr_callers; i++) {
+			fputs(i ? ", " : "", w->out);
+			put_code(w, w->part->f.functions[path->callers[i].id].name);
+			fputc(' ', w->out);
+			put_percent(w, path->callers[i].share);
+		}
 	}
 	if (path->nr_pieces > 1 || path->pieces[0].kind != FLAME_PIECE_FUNCTION || path->pieces[0].id != call->function) {
 		put_detail(w, &any);
@@ -508,10 +513,15 @@ static void put_heading(const struct writer *w, const char *level, const char *t
 static void put_paths(const struct writer *w)
 {
 	const struct flame_report_part *part = w->part;
+	bool any = false;
 
 	put_heading(w, w->style->h2, part->kind == FLAME_VALUE_OFF_CPU || part->kind == FLAME_VALUE_LOCK ? "Where it waits" :
 		    part->kind == FLAME_VALUE_ALLOCATION ? "Where it allocates" : "Hot paths");
-	if (part == w->r->parts && part->nr_paths)
+	for (size_t i = 0; i < part->nr_paths; i++)
+		any |= part->paths[i].is_owned;
+	if (!any && part->nr_paths)
+		fprintf(w->out, "No function of the project was found on them; --project REGEX tells which are.%s", w->style->is_markdown ? "\n\n" : "\n");
+	else if (part == w->r->parts && part->nr_paths)
 		fprintf(w->out, "Each ends with its owner, the project's function nearest to the leaf%s",
 			w->style->is_markdown ? ".\n\n" : ".\n");
 	for (size_t i = 0; i < part->nr_paths; i++)

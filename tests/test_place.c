@@ -40,6 +40,9 @@ static void places_are_found(void **state)
 	check("get big /srv/my app/work.js:3", "get big", "/srv/my app/work.js", 3);
 	check("loop /opt/work.py:9", "loop", "/opt/work.py", 9);
 	check("/usr/lib/threading.py:1002:_bootstrap", "_bootstrap", "/usr/lib/threading.py", 1002);
+	check("py::fib:/srv/app/x.py", "fib", "/srv/app/x.py", 0);
+	check("LazyCompile:*work /srv/file.js:12:3", "work", "/srv/file.js", 12);
+	check("JS:~get big file:///srv/a.js:3:1", "get big", "file:///srv/a.js", 3);
 	check("<string>:5:dump", "dump", "<string>", 5);
 }
 
