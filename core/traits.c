@@ -157,6 +157,8 @@ static const struct named prefixes[] = {
 	{ "JavaCalls::", FLAME_TRAIT_JVM },
 	{ "JavaThread::", FLAME_TRAIT_JVM },
 	{ "[Missed ", FLAME_TRAIT_MISSED },
+	{ "[guest.kernel", KERNEL },
+	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
 	{ "__libc_start_main@", ROOT },
 	{ "_dl_", FLAME_TRAIT_LIBC },
@@ -326,11 +328,12 @@ static bool is_python(struct flame_span name)
 /* The annotation of a folded name, "_[k]", is cut off. Return: what it says. */
 static uint32_t cut_suffix(struct flame_span *name)
 {
-	bool kernel = span_ends(*name, "_[k]");
+	struct flame_span end = span_from(*name, name->len > 4 ? name->len - 4 : name->len);
 
-	if (name->len > 4 && name->s[name->len - 1] == ']' && name->s[name->len - 3] == '[' && name->s[name->len - 4] == '_')
-		name->len -= 4;
-	return kernel ? FLAME_TRAIT_KERNEL : 0;
+	if (!span_starts(end, "_[") || !span_ends(end, "]"))
+		return 0;
+	name->len -= 4;
+	return end.s[2] == 'k' ? FLAME_TRAIT_KERNEL : 0;
 }
 
 static uint32_t unknown_traits(struct flame_span name, struct flame_span module, uint32_t traits)
