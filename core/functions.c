@@ -101,7 +101,8 @@ static struct flame_function function_of(const struct flame_profile *p, const st
 
 	if (info->kind != FLAME_TASK && info->kind != FLAME_KERNEL)
 		place = flame_place_parse(place.name);
-	fn.name = place.name;
+	/* Of functions without a name the place is the name. */
+	fn.name = span_equals(place.name, "(anonymous)") ? flame_string_get(p, info->name) : place.name;
 	if (!fn.file.len && place.file.len)
 		fn.file = place.file;
 	fn.is_nameless = flame_owner_is_nameless(fn.name);

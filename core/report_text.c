@@ -284,7 +284,7 @@ static void put_measure(const struct writer *w)
 	}
 	if (flame_amount(amount, part->f.total, type->scale, unit))
 		fprintf(w->out, ", %s in all", amount);
-	if (part->f.idle) {
+	if ((double)part->f.idle > 0.0005 * (double)part->f.total) {
 		fputs("; idle ", w->out);
 		put_percent(w, (double)part->f.idle / ((double)part->f.idle + (double)part->f.total));
 		fputs(" left out", w->out);
@@ -665,6 +665,26 @@ static void put_hints(const struct writer *w)
 	}
 }
 
+/* What was said of the same file before, or is told by the sections themselves. */
+static bool is_said(const struct writer *w, const struct flame_finding *finding)
+{
+	const struct flame_report *r = w->r;
+
+	if (!strcmp(finding->id, "idle") && w->part->f.idle)
+		return true;
+	for (const struct flame_report_part *part = r->parts; part < r->parts + r->nr_parts; part++) {
+		if (part == w->part || part->profile != w->part->profile)
+			continue;
+		if (!strcmp(finding->id, "other-events"))
+			return true;
+		for (size_t i = 0; part < w->part && i < part->quality.nr_findings; i++) {
+			if (!strcmp(part->quality.findings[i].what, finding->what))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void put_quality(const struct writer *w)
 {
 	static const char *const severities[] = {
@@ -673,14 +693,16 @@ static void put_quality(const struct writer *w)
 	const struct flame_quality *q = &w->part->quality;
 	size_t nr = 0;
 
+	for (size_t i = 0; i < q->nr_findings; i++)
+		nr += !is_said(w, &q->findings[i]);
+	if (!nr && w->part != w->r->parts)
+		return;
 	put_heading(w, w->style->h2, "Can it be trusted?");
+	nr = 0;
 	for (size_t i = 0; i < q->nr_findings; i++) {
 		const struct flame_finding *finding = &q->findings[i];
 
-		/* What is idle was left out. */
-		if (!strcmp(finding->id, "idle") && w->part->f.idle)
-			continue;
-		if (nr++ >= FINDINGS_MAX)
+		if (is_said(w, finding) || nr++ >= FINDINGS_MAX)
 			continue;
 		fprintf(w->out, "%s%s: ", w->style->item, severities[finding->severity]);
 		put_words(w, finding->what);
