@@ -85,7 +85,7 @@ HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
 PROGRAMS := fgconv fgrender fgdiff fgreport
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_report
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
 		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)

@@ -183,7 +183,7 @@ static enum flame_code spent_as(enum flame_code code, const struct flame_call *c
 	case FLAME_CODE_JIT:
 		return code;
 	case FLAME_CODE_TYPE:
-		return caller->spent;
+		return (enum flame_code)caller->spent;
 	default:
 		break;
 	}
@@ -192,7 +192,7 @@ static enum flame_code spent_as(enum flame_code code, const struct flame_call *c
 	case FLAME_CODE_JIT:
 	case FLAME_CODE_ALLOCATOR:
 	case FLAME_CODE_LOCK:
-		return caller->spent;
+		return (enum flame_code)caller->spent;
 	default:
 		return code;
 	}
@@ -209,7 +209,7 @@ static void enter_kernel(const struct flame_functions *f, uint32_t row, struct f
 	call->entry_name = caller->entry_name;
 	if (work == FLAME_WORK_SCHEDULER && f->is_blocked)
 		work = FLAME_WORK_OTHER;
-	call->work = work ? work : caller->work;
+	call->work = work ? (uint8_t)work : caller->work;
 	/* An interrupt is one whatever it interrupts; a fault while copying belongs to the system call. */
 	if (entry == FLAME_ENTRY_INTERRUPT || !call->entry)
 		call->entry = (uint8_t)entry;
@@ -235,7 +235,7 @@ static uint32_t add_call(struct builder *b, uint32_t caller, uint32_t function, 
 	if (!array_reserve((void **)&f->calls, &f->room_calls, f->nr_calls + 1, sizeof(*f->calls)) ||
 	    (!index_has_room(&b->by_call) && !grow_calls(b)))
 		return 0;
-	call.code = f->functions[function].code;
+	call.code = (uint8_t)f->functions[function].code;
 	if (f->calls[caller].code == FLAME_CODE_KERNEL && call.code != FLAME_CODE_IDLE)
 		call.code = FLAME_CODE_KERNEL;
 	if (f->calls[caller].code == FLAME_CODE_IDLE)
@@ -243,11 +243,9 @@ static uint32_t add_call(struct builder *b, uint32_t caller, uint32_t function, 
 	if (call.code == FLAME_CODE_KERNEL)
 		enter_kernel(f, row, &call);
 	call.has_user = f->calls[caller].has_user || call.code != FLAME_CODE_KERNEL;
-	call.spent = spent_as(call.code, &f->calls[caller]);
+	call.spent = (uint8_t)spent_as((enum flame_code)call.code, &f->calls[caller]);
 	call.owner = is_project(&call) ? row : f->calls[caller].owner;
-	call.sibling = f->calls[caller].child;
 	f->calls[row] = call;
-	f->calls[caller].child = row;
 	f->functions[function].has_nodes = true;
 	index_put(&b->by_call, hash, row);
 	f->nr_calls++;

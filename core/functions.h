@@ -30,12 +30,11 @@ struct flame_function {
 /* A function, as called from a path of functions. Callers stand before what they call; node 0 is the root. */
 struct flame_call {
 	uint32_t function, caller;
-	uint32_t child, sibling;	/* first child, next of the caller's; 0: none */
 	int64_t self, total;
-	enum flame_code code;		/* the function's, or the kernel's below its entry */
-	enum flame_code spent;		/* what self counts as: a collector's memcpy() is garbage collection */
+	uint32_t entry_name;		/* call whose function names the system call; 0: none */
+	uint8_t code;			/* enum flame_code: the function's, or the kernel's below its entry */
+	uint8_t spent;			/* enum flame_code: what self counts as: a collector's memcpy() is garbage collection */
 	uint8_t entry, work;		/* of the kernel: enum flame_kernel_entry, enum flame_kernel_work */
-	uint32_t entry_name;		/* node whose function names the system call; 0: none */
 	bool has_user;			/* a function that is not the kernel's is on the way to the root, this one included */
 	uint32_t owner;			/* the nearest project node on the way to the root, this one included; 0: none */
 };

@@ -438,7 +438,7 @@ static void put_piece(const struct writer *w, const struct flame_report_path *pa
 /* Collectors and compilers of code have many ways: they are one. */
 static bool is_grouped(const struct writer *w, const struct flame_report_path *path)
 {
-	enum flame_code spent = w->part->f.calls[path->call].spent;
+	enum flame_code spent = (enum flame_code)w->part->f.calls[path->call].spent;
 
 	return !path->is_owned && (spent == FLAME_CODE_GC || spent == FLAME_CODE_JIT);
 }
@@ -459,7 +459,7 @@ static void put_path_details(const struct writer *w, const struct flame_report_p
 		return;
 	if (!path->is_owned) {
 		put_detail(w, &any);
-		fprintf(w->out, "no project code on it: %s", flame_code_name(call->spent));
+		fprintf(w->out, "no project code on it: %s", flame_code_name((enum flame_code)call->spent));
 	}
 	if (path->is_owned && path->line_share < 0.995 && flame_report_place(w->part->profile, path->line).line) {
 		put_detail(w, &any);
@@ -496,7 +496,7 @@ static void put_path(const struct writer *w, const struct flame_report_path *pat
 	put_share(w, path->share, path->error);
 	fputc(' ', w->out);
 	if (is_grouped(w, path)) {
-		fprintf(w->out, "%s, with no project code on it", flame_code_name(w->part->f.calls[path->call].spent));
+		fprintf(w->out, "%s, with no project code on it", flame_code_name((enum flame_code)w->part->f.calls[path->call].spent));
 	} else {
 		put_steps(w, path);
 		put_function_place(w, function, path->line);
