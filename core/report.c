@@ -103,16 +103,19 @@ static bool find_owner_lines(struct flame_report_part *part, const uint32_t *sho
 {
 	const struct flame_functions *f = &part->f;
 	int64_t *best = calloc(part->nr_tops + 1, sizeof(*best)), value;
+	flame_stack *owners = calloc(flame_nr_stacks(f->profile), sizeof(*owners));
 	struct idmap sums = { 0 };
 	uint32_t top, frame;
-	bool ok = best;
+	bool ok = best && owners;
 
+	/* The nearest stack of the project is the owner's: recursion does not go back over project code. */
 	for (flame_stack s = 1; ok && s < flame_nr_stacks(f->profile); s++) {
 		const struct flame_call *call = &f->calls[f->of_stack[s]];
 
 		top = shown[call->function];
+		owners[s] = call->owner == f->of_stack[s] ? s : owners[flame_stack_caller(f->profile, s)];
 		if (f->selves[s] && top && call->owner && f->calls[call->owner].function == part->tops[top - 1].owner)
-			ok = sums_add(&sums, top, flame_stack_frame(f->profile, flame_stack_of_call(f, s, call->owner)), f->selves[s]);
+			ok = sums_add(&sums, top, flame_stack_frame(f->profile, owners[s]), f->selves[s]);
 	}
 	for (size_t at = 0; ok && sums_next(&sums, &at, &top, &frame, &value);) {
 		struct flame_report_top *of = &part->tops[top - 1];
@@ -123,6 +126,7 @@ static bool find_owner_lines(struct flame_report_part *part, const uint32_t *sho
 		}
 	}
 	idmap_release(&sums);
+	free(owners);
 	free(best);
 	return ok;
 }

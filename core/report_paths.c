@@ -54,11 +54,17 @@ bool flame_line_before(const struct flame_profile *p, flame_frame a, flame_frame
 	return order ? order < 0 : compare_spans(flame_string_get(p, x->name), flame_string_get(p, y->name)) < 0;
 }
 
-flame_stack flame_stack_of_call(const struct flame_functions *f, flame_stack stack, uint32_t call)
+#define LINE_DEPTH 1024	/* stacks that are looked through for one that recursion left behind */
+
+/* Return: the stack at or above @stack whose call is @call; 0 where none is near. */
+static flame_stack stack_of_call(const struct flame_functions *f, flame_stack stack, uint32_t call)
 {
-	while (stack && f->of_stack[stack] != call)
+	for (unsigned int i = 0; i < LINE_DEPTH && stack; i++) {
+		if (f->of_stack[stack] == call)
+			return stack;
 		stack = flame_stack_caller(f->profile, stack);
-	return stack;
+	}
+	return 0;
 }
 
 /* Cutting. */
@@ -214,8 +220,8 @@ static bool add_lines(const struct paths *p, struct idmap *lines)
 		if (!f->selves[s] || !path)
 			continue;
 		if (f->of_stack[anchors[s]] != end)
-			anchors[s] = flame_stack_of_call(f, s, end);
-		ok = sums_add(lines, path, flame_stack_frame(f->profile, anchors[s]), f->selves[s]);
+			anchors[s] = stack_of_call(f, s, end);
+		ok = !anchors[s] || sums_add(lines, path, flame_stack_frame(f->profile, anchors[s]), f->selves[s]);
 	}
 	free(anchors);
 	return ok;

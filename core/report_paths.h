@@ -7,8 +7,6 @@
 int flame_report_find_paths(struct flame_report_part *part, const struct flame_report_options *options);
 /* Return: <0, 0 or >0 as a function's name, module and file come before another's: an order that is the same everywhere. */
 int flame_function_compare(const struct flame_function *a, const struct flame_function *b);
-/* Return: the stack at or above @stack whose call is @call; 0 where there is none. */
-flame_stack flame_stack_of_call(const struct flame_functions *f, flame_stack stack, uint32_t call);
 /* Return: whether frame @a's place comes before @b's. */
 bool flame_line_before(const struct flame_profile *p, flame_frame a, flame_frame b);
 
