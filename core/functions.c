@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * functions.c - from stacks of frames to calls of functions: one pass over the stacks, whose callers come first.
+ * functions.c - from stacks of frames to calls of functions: one pass over the stacks, whose
+ * callers come first.
  */
 #define _GNU_SOURCE
 #include "functions.h"
@@ -37,9 +38,10 @@ static bool equal(struct flame_span a, struct flame_span b)
 
 static uint32_t find_name(const struct builder *b, const struct flame_function *fn, uint32_t hash)
 {
+	const struct index *x = &b->by_name;
 	uint32_t row;
 
-	for (uint32_t i = hash & b->by_name.mask; b->by_name.slots && (row = b->by_name.slots[i]); i = (i + 1) & b->by_name.mask) {
+	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
 		if (equal(b->f->functions[row].name, fn->name) && equal(b->f->functions[row].module, fn->module))
 			return row;
 	}
@@ -48,12 +50,9 @@ static uint32_t find_name(const struct builder *b, const struct flame_function *
 
 static bool grow_names(struct builder *b)
 {
-	struct index old = b->by_name;
-
 	if (!index_grow(&b->by_name))
 		return false;
-	/* Only the first function of a name was in the old one. */
-	(void)old;
+	/* Only the first function of a name is in it. */
 	for (uint32_t i = 1; i < b->f->nr_functions; i++) {
 		if (!find_name(b, &b->f->functions[i], name_hash(&b->f->functions[i])))
 			index_put(&b->by_name, name_hash(&b->f->functions[i]), i);
@@ -80,8 +79,8 @@ static uint32_t add_function(struct builder *b, const struct flame_function *fn,
 }
 
 /*
- * The function of @fn's name, module and file. Where a frame's file is not known it is the one of that name: its first.
- * Return: 0 without memory.
+ * The function of @fn's name, module and file. Where a frame's file is not known it is the one of
+ * that name: its first. Return: 0 without memory.
  */
 static uint32_t function_row(struct builder *b, const struct flame_function *fn)
 {
@@ -275,10 +274,11 @@ static uint32_t find_recursion(const struct flame_functions *f, uint32_t caller,
 static uint32_t call_row(struct builder *b, uint32_t caller, uint32_t function)
 {
 	uint32_t hash = hash_pair(caller, function), row = find_recursion(b->f, caller, function);
+	const struct index *x = &b->by_call;
 
 	if (row)
 		return row;
-	for (uint32_t i = hash & b->by_call.mask; b->by_call.slots && (row = b->by_call.slots[i]); i = (i + 1) & b->by_call.mask) {
+	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
 		if (b->f->calls[row].caller == caller && b->f->calls[row].function == function)
 			return row;
 	}
@@ -378,8 +378,8 @@ static bool prepare_stacks(struct stacks *t, const struct flame_functions *f)
 }
 
 /*
- * Calls cannot tell the totals of functions, as recursion goes back in them: stacks do. Only the outermost of a function adds to
- * its total.
+ * Calls cannot tell the totals of functions, as recursion goes back in them: stacks do. Only the
+ * outermost of a function adds to its total.
  */
 static void walk_stacks(struct flame_functions *f, const struct stacks *t)
 {
@@ -437,8 +437,8 @@ static bool add_selves(struct flame_functions *f)
 	return true;
 }
 
-int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
-			 struct flame_owner *owner)
+int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type,
+			 enum flame_value_kind kind, struct flame_owner *owner)
 {
 	struct builder b = {
 		.f = f, .owner = owner, .has_types = kind == FLAME_VALUE_ALLOCATION || kind == FLAME_VALUE_LOCK,

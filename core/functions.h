@@ -2,7 +2,8 @@
 #ifndef FLAME_FUNCTIONS_H
 #define FLAME_FUNCTIONS_H
 /*
- * functions.h - a profile as a tree of calls between functions, which is what a reading is made from. Other than stacks:
+ * functions.h - a profile as a tree of calls between functions, which is what a reading is made
+ * from. Other than stacks:
  *
  *	a function is one, whatever lines of it were met;
  *	a function of the project that is on the stack already is not called anew but gone back to, so that
@@ -55,11 +56,11 @@ struct flame_functions {
 };
 
 /*
- * Read the samples of @p's @type, which measures @kind. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative
- * values.
+ * Read the samples of @p's @type, which measures @kind. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW,
+ * FLAME_EARG for negative values.
  */
-int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
-			 struct flame_owner *owner);
+int flame_functions_init(struct flame_functions *f, const struct flame_profile *p, flame_type type,
+			 enum flame_value_kind kind, struct flame_owner *owner);
 void flame_functions_release(struct flame_functions *f);
 
 #endif

@@ -2,8 +2,8 @@
 #ifndef FLAME_HINTS_H
 #define FLAME_HINTS_H
 /*
- * hints.h - what may help, where a profile shows much of something: a table, each with where the advice comes from.
- * A hint is where to look, not what is wrong.
+ * hints.h - what may help, where a profile shows much of something: a table, each with where the
+ * advice comes from. A hint is where to look, not what is wrong.
  */
 #include "owner.h"
 
@@ -27,8 +27,8 @@ struct flame_given_hint {
 };
 
 /*
- * The hints for @f's profile, in the order of their shares. @kind: what it measures. @given has room for FLAME_HINTS_MAX.
- * Return: how many; SIZE_MAX without memory.
+ * The hints for @f's profile, in the order of their shares. @kind: what it measures. @given has
+ * room for FLAME_HINTS_MAX. Return: how many; SIZE_MAX without memory.
  */
 size_t flame_hints_give(const struct flame_functions *f, enum flame_value_kind kind, struct flame_given_hint *given);
 

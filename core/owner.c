@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * owner.c - whose code a function is, by tables of names and paths. Rules are tried in their order; the first that
- * matches decides, and what none matches is the project's.
+ * owner.c - whose code a function is, by tables of names and paths. Rules are tried in their order;
+ * the first that matches decides, and what none matches is the project's.
  */
 #define _GNU_SOURCE
 #include "owner.h"
@@ -752,7 +752,8 @@ static enum flame_code infer(const struct flame_owner *o, const struct flame_cod
 		*why = "marked as the kernel's";
 		return FLAME_CODE_KERNEL;
 	}
-	if (span_equals(place->name, "[unknown]") || span_equals(place->name, "[anon]") || span_equals(place->name, "[[unknown]]")) {
+	if (span_equals(place->name, "[unknown]") || span_equals(place->name, "[anon]") ||
+	    span_equals(place->name, "[[unknown]]")) {
 		*why = "there is no symbol";
 		return FLAME_CODE_UNKNOWN;
 	}
@@ -816,9 +817,10 @@ void flame_owner_release(struct flame_owner *o)
 
 bool flame_owner_shows_go(struct flame_span name)
 {
-	static const char *const shown[] = { "runtime.goexit", "runtime.main", "runtime.mcall", "runtime.mallocgc", "runtime.morestack",
-					     "runtime.schedule", "runtime.systemstack", "runtime.gcBgMarkWorker",
-					     "runtime.asyncPreempt", "main.main" };
+	static const char *const shown[] = {
+		"runtime.goexit", "runtime.main", "runtime.mcall", "runtime.mallocgc", "runtime.morestack",
+		"runtime.schedule", "runtime.systemstack", "runtime.gcBgMarkWorker", "runtime.asyncPreempt", "main.main",
+	};
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
 		if (span_starts(name, shown[i]))

@@ -2,8 +2,9 @@
 #ifndef FLAME_OWNER_H
 #define FLAME_OWNER_H
 /*
- * owner.h - whose code a function is: the project's, or a library's, a runtime's, the kernel's. The first function of the
- * project on the way from the leaf to the root owns what a stack costs: it is there that something can be changed.
+ * owner.h - whose code a function is: the project's, or a library's, a runtime's, the kernel's. The
+ * first function of the project on the way from the leaf to the root owns what a stack costs: it is
+ * there that something can be changed.
  */
 #include <regex.h>
 
@@ -47,13 +48,16 @@ struct flame_owner {
 	bool is_go;	/* user's: the program is written in Go: "sort.Sort" is its library's */
 };
 
-/* Add @pattern, an extended regular expression for names, files or modules. Return: NULL, or what is wrong, static. */
+/*
+ * Add @pattern, an extended regular expression for names, files or modules. Return: NULL, or what
+ * is wrong, static.
+ */
 const char *flame_owner_add(struct flame_owner *o, const char *pattern);
 void flame_owner_release(struct flame_owner *o);
 
 /*
- * Return: whose code @place is. *@why, where it is not NULL, gets the reason in static storage. With patterns, the project is what one of them matches and
- * nothing else.
+ * Return: whose code @place is. *@why, where it is not NULL, gets the reason in static storage.
+ * With patterns, the project is what one of them matches and nothing else.
  */
 enum flame_code flame_owner_code(const struct flame_owner *o, const struct flame_code_place *place, const char **why);
 /* Return: whether the function's name shows that this is a Go program. */

@@ -84,7 +84,10 @@ static bool is_absolute(struct flame_span s)
 	return s.s[0] == '/' || span_starts(s, "node:") || span_starts(s, "file:");
 }
 
-/* "fib x.js:12:3"; a name may hold blanks, and so may a path that begins with its root: else it is the last word. */
+/*
+ * "fib x.js:12:3"; a name may hold blanks, and so may a path that begins with its root: else it is
+ * the last word.
+ */
 static bool parse_words(struct flame_span text, struct flame_place *place)
 {
 	struct flame_span rest = text, part;
@@ -179,7 +182,8 @@ struct flame_place flame_place_parse(struct flame_span text)
 	if (text.len < 3 || text.s[0] == '[')
 		return place;
 	place.name = text = cut_tier(text);
-	if (parse_python(text, &place) || parse_parentheses(text, &place) || parse_front(text, &place) || parse_words(text, &place))
+	if (parse_python(text, &place) || parse_parentheses(text, &place) || parse_front(text, &place) ||
+	    parse_words(text, &place))
 		return place;
 	place.name = text;
 	parse_end(text, &place);

@@ -2,7 +2,8 @@
 #ifndef FLAME_PLACE_H
 #define FLAME_PLACE_H
 /*
- * place.h - where in its source a function is, as far as the text that profilers print for it says so:
+ * place.h - where in its source a function is, as far as the text that profilers print for it says
+ * so:
  *
  *	fib (app/x.py:12)	fib:12		fib:x.c:12
  *	fib app/x.js:12:3	app/x.py:12:fib

@@ -153,7 +153,8 @@ static void add_spent(struct flame_report_part *part)
 		part->spent[f->calls[i].spent] += (double)f->calls[i].self / (double)f->total;
 }
 
-static struct flame_report_entry *find_entry(struct flame_report_part *part, const struct flame_call *call, size_t *room)
+static struct flame_report_entry *find_entry(struct flame_report_part *part, const struct flame_call *call,
+					     size_t *room)
 {
 	enum flame_kernel_entry entry = (enum flame_kernel_entry)call->entry;
 	struct flame_span name = { "", 0 };
@@ -175,13 +176,12 @@ static struct flame_report_entry *find_entry(struct flame_report_part *part, con
 static int by_entry_share(const void *a, const void *b)
 {
 	const struct flame_report_entry *x = a, *y = b;
-	size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
 
 	if (x->share != y->share)
 		return x->share < y->share ? 1 : -1;
 	if (x->entry != y->entry)
 		return x->entry < y->entry ? -1 : 1;
-	return memcmp(x->name.s, y->name.s, len) ? memcmp(x->name.s, y->name.s, len) : (int)(x->name.len > y->name.len) * 2 - 1;
+	return flame_span_compare(x->name, y->name);
 }
 
 #define ENTRIES_MAX 1024	/* ways into the kernel; there are fewer system calls */
@@ -213,12 +213,10 @@ static bool find_entries(struct flame_report_part *part)
 static int by_task_share(const void *a, const void *b)
 {
 	const struct flame_report_task *x = a, *y = b;
-	size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
-	int order = memcmp(x->name.s, y->name.s, len);
 
 	if (x->share != y->share)
 		return x->share < y->share ? 1 : -1;
-	return order ? order : x->name.len < y->name.len ? -1 : x->name.len > y->name.len;
+	return flame_span_compare(x->name, y->name);
 }
 
 static bool find_tasks(struct flame_report_part *part)
@@ -258,7 +256,8 @@ static bool find_tasks(struct flame_report_part *part)
 static uint64_t sampled(const struct flame_report_part *part)
 {
 	double busy = (double)part->f.total / ((double)part->f.total + (double)part->f.idle);
-	bool is_sampled = part->kind == FLAME_VALUE_ON_CPU || part->kind == FLAME_VALUE_WALL || part->kind == FLAME_VALUE_OTHER;
+	bool is_sampled = part->kind == FLAME_VALUE_ON_CPU || part->kind == FLAME_VALUE_WALL ||
+			  part->kind == FLAME_VALUE_OTHER;
 
 	return is_sampled && !part->quality.at_least ? (uint64_t)((double)part->quality.nr_samples * busy) : 0;
 }
@@ -273,7 +272,10 @@ static void release_part(struct flame_report_part *part)
 	free(part->tasks);
 }
 
-/* Text may not say what it measures; where nearly all stacks end with a switch to another thread, it is blocked time. */
+/*
+ * Text may not say what it measures; where nearly all stacks end with a switch to another thread,
+ * it is blocked time.
+ */
 static bool ends_in_scheduler(const struct flame_report_part *part)
 {
 	static const char *const names[] = { "__schedule", "schedule", "finish_task_switch", "__sched_text_start" };

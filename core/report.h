@@ -2,8 +2,8 @@
 #ifndef FLAME_REPORT_H
 #define FLAME_REPORT_H
 /*
- * report.h - what a profile says: where the time goes, on which paths, whose code it is, what may help. The analysis; writers
- * make text of it.
+ * report.h - what a profile says: where the time goes, on which paths, whose code it is, what may
+ * help. The analysis; writers make text of it.
  */
 #include <stdio.h>
 
@@ -46,8 +46,8 @@ struct flame_report_piece {
 #define FLAME_REPORT_STEPS 64
 
 /*
- * What one function of the project costs with the code of others that it calls, and with smaller functions; but for
- * what has a path of its own. Paths do not overlap: their shares add up.
+ * What one function of the project costs with the code of others that it calls, and with smaller
+ * functions; but for what has a path of its own. Paths do not overlap: their shares add up.
  */
 struct flame_report_path {
 	uint32_t call;		/* in part->f: the owner, where it costs most */
@@ -126,7 +126,8 @@ struct flame_report {
 /* @options may be NULL. */
 void flame_report_init(struct flame_report *r, const struct flame_report_options *options, struct flame_owner *owner);
 /*
- * Read @p's @type, which measures @kind; FLAME_VALUE_OTHER: as the type says. @p and @input must outlive the report. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative values,
+ * Read @p's @type, which measures @kind; FLAME_VALUE_OTHER: as the type says. @p and @input must
+ * outlive the report. Return: 0, FLAME_ENOMEM, FLAME_EOVERFLOW, FLAME_EARG for negative values,
  * FLAME_EEMPTY where all is idle.
  */
 int flame_report_add(struct flame_report *r, const struct flame_profile *p, flame_type type, enum flame_value_kind kind,
@@ -135,7 +136,10 @@ int flame_report_add(struct flame_report *r, const struct flame_profile *p, flam
 int flame_report_compare(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input);
 void flame_report_release(struct flame_report *r);
 
-/* What a share may be off by in 19 of 20 recordings of @nr samples: 1.96 standard errors; 0 for no samples. */
+/*
+ * What a share may be off by in 19 of 20 recordings of @nr samples: 1.96 standard errors; 0 for no
+ * samples.
+ */
 double flame_share_error(double share, uint64_t nr);
 /* The same for the difference of two shares of independent recordings. */
 double flame_share_change_error(double before, uint64_t nr_before, double after, uint64_t nr_after);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_change.c - what functions cost before and after. Functions are the same where their names are: builds move
- * modules and files.
+ * report_change.c - what functions cost before and after. Functions are the same where their names
+ * are: builds move modules and files.
  */
 #define _GNU_SOURCE
 #include "report_change.h"
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "report_paths.h"
 #include "table.h"
 
 struct changes {
@@ -31,9 +32,10 @@ static bool grow(struct changes *c)
 static struct flame_report_change *find(struct changes *c, struct flame_span name)
 {
 	uint32_t hash = (uint32_t)hash_bytes(name.s, name.len), row;
+	const struct index *x = &c->by_name;
 	struct flame_report *r = c->r;
 
-	for (uint32_t i = hash & c->by_name.mask; c->by_name.slots && (row = c->by_name.slots[i]); i = (i + 1) & c->by_name.mask) {
+	for (uint32_t i = hash & x->mask; x->slots && (row = x->slots[i]); i = (i + 1) & x->mask) {
 		struct flame_report_change *change = &r->changes[row - 1];
 
 		if (change->name.len == name.len && !memcmp(change->name.s, name.s, name.len))
@@ -73,12 +75,10 @@ static int by_size(const void *a, const void *b)
 {
 	const struct flame_report_change *x = a, *y = b;
 	double p = fabs(x->total - x->before_total), q = fabs(y->total - y->before_total);
-	size_t len = x->name.len < y->name.len ? x->name.len : y->name.len;
-	int order = memcmp(x->name.s, y->name.s, len);
 
 	if (p != q)
 		return p < q ? 1 : -1;
-	return order ? order : x->name.len < y->name.len ? -1 : x->name.len > y->name.len;
+	return flame_span_compare(x->name, y->name);
 }
 
 int flame_report_find_changes(struct flame_report *r)

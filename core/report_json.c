@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_json.c - the report for programs. fgreport(1) documents the schema; members may be added, those that are there
- * keep their names and meaning while "version" is 1.
+ * report_json.c - the report for programs. fgreport(1) documents the schema; members may be added,
+ * those that are there keep their names and meaning while "version" is 1.
  */
 #define _GNU_SOURCE
 #include <math.h>

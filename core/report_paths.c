@@ -2,9 +2,10 @@
 /*
  * report_paths.c - the call tree cut into what is worth a line each.
  *
- * A function of the project owns what it costs with the code of others that it calls. Where that is min or more, on whatever paths, it
- * gets a line. What is less is left to the function of the project that called it, until it is min or more. So each line is
- * as near to the leaf as it can be, none is part of another, and their shares add up.
+ * A function of the project owns what it costs with the code of others that it calls. Where that is
+ * min or more, on whatever paths, it gets a line. What is less is left to the function of the
+ * project that called it, until it is min or more. So each line is as near to the leaf as it can
+ * be, none is part of another, and their shares add up.
  */
 #define _GNU_SOURCE
 #include "report_paths.h"
@@ -28,7 +29,7 @@ struct paths {
 	uint32_t *shown;	/* of each row of all, counted from 1: where it is in the end; 0: not shown */
 };
 
-static int compare_spans(struct flame_span a, struct flame_span b)
+int flame_span_compare(struct flame_span a, struct flame_span b)
 {
 	int order = memcmp(a.s, b.s, a.len < b.len ? a.len : b.len);
 
@@ -37,21 +38,21 @@ static int compare_spans(struct flame_span a, struct flame_span b)
 
 int flame_function_compare(const struct flame_function *a, const struct flame_function *b)
 {
-	int order = compare_spans(a->name, b->name);
+	int order = flame_span_compare(a->name, b->name);
 
 	if (!order)
-		order = compare_spans(a->module, b->module);
-	return order ? order : compare_spans(a->file, b->file);
+		order = flame_span_compare(a->module, b->module);
+	return order ? order : flame_span_compare(a->file, b->file);
 }
 
 bool flame_line_before(const struct flame_profile *p, flame_frame a, flame_frame b)
 {
 	const struct flame_frame_info *x = flame_frame_get(p, a), *y = flame_frame_get(p, b);
-	int order = compare_spans(flame_string_get(p, x->file), flame_string_get(p, y->file));
+	int order = flame_span_compare(flame_string_get(p, x->file), flame_string_get(p, y->file));
 
 	if (!order && x->line != y->line)
 		return x->line < y->line;
-	return order ? order < 0 : compare_spans(flame_string_get(p, x->name), flame_string_get(p, y->name)) < 0;
+	return order ? order < 0 : flame_span_compare(flame_string_get(p, x->name), flame_string_get(p, y->name)) < 0;
 }
 
 #define LINE_DEPTH 1024	/* stacks that are looked through for one that recursion left behind */
@@ -86,7 +87,10 @@ static int compare_calls(const struct flame_functions *f, uint32_t a, uint32_t b
 	return order ? order : a < b ? -1 : a > b;
 }
 
-/* Who gets the line of @call: its function; collectors and compilers without the project's code, which have many, as one. */
+/*
+ * Who gets the line of @call: its function; collectors and compilers without the project's code,
+ * which have many, as one.
+ */
 static size_t owner_of(const struct flame_functions *f, const struct flame_call *call)
 {
 	if (!call->owner && (call->spent == FLAME_CODE_GC || call->spent == FLAME_CODE_JIT))
@@ -274,7 +278,8 @@ static uint32_t piece_of(const struct flame_call *call, const struct flame_funct
 	return (uint32_t)FLAME_PIECE_CODE << PIECE_SHIFT | call->spent;
 }
 
-static bool piece_before(const struct flame_functions *f, const struct flame_report_piece *a, const struct flame_report_piece *b)
+static bool piece_before(const struct flame_functions *f, const struct flame_report_piece *a,
+			 const struct flame_report_piece *b)
 {
 	if (a->share != b->share)
 		return a->share > b->share;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_text.c - the report for people: as Markdown, and as plain text. Both say the same; a style is how they say it.
+ * report_text.c - the report for people: as Markdown, and as plain text. Both say the same; a style
+ * is how they say it.
  *
- * Names come from the input. In Markdown they stand in code spans, whose fence is longer than any run of backticks in the
- * name, or are escaped; in both no control byte, no change of direction and no invalid UTF-8 gets through.
+ * Names come from the input. In Markdown they stand in code spans, whose fence is longer than any
+ * run of backticks in the name, or are escaped; in both no control byte, no change of direction and
+ * no invalid UTF-8 gets through.
  */
 #define _GNU_SOURCE
 #include <stdarg.h>
@@ -43,7 +45,10 @@ struct writer {
 
 /* Names. */
 
-/* Bytes of the character at @s that may be shown as they are; 0: none, and *@skip bytes are to be left out for it. */
+/*
+ * Bytes of the character at @s that may be shown as they are; 0: none, and *@skip bytes are to be
+ * left out for it.
+ */
 static size_t shown_bytes(const char *s, size_t len, size_t *skip)
 {
 	const unsigned char *u = (const unsigned char *)s;
@@ -269,11 +274,13 @@ static void put_measure(const struct writer *w)
 {
 	const struct flame_report_part *part = w->part;
 	const struct flame_type_info *type = flame_type_get(part->profile, part->type);
-	struct flame_span name = flame_string_get(part->profile, type->name), unit = flame_string_get(part->profile, type->unit);
+	struct flame_span name = flame_string_get(part->profile, type->name);
+	struct flame_span unit = flame_string_get(part->profile, type->unit);
 	char amount[FLAME_AMOUNT_MAX];
 
 	fputs(w->style->item, w->out);
-	fprintf(w->out, "Measured: %s", part->kind ? flame_report_kind_id(part->kind) : "counts, the input does not say of what");
+	fprintf(w->out, "Measured: %s",
+		part->kind ? flame_report_kind_id(part->kind) : "counts, the input does not say of what");
 	if (name.len) {
 		fputs(", event ", w->out);
 		put_code(w, name);
@@ -327,7 +334,9 @@ static void put_meta(const struct writer *w)
 	const struct {
 		const char *label;
 		flame_string text;
-	} lines[] = { { "tool", meta->tool }, { "host", meta->host }, { "runtime", meta->runtime }, { "command", meta->command } };
+	} lines[] = {
+		{ "tool", meta->tool }, { "host", meta->host }, { "runtime", meta->runtime }, { "command", meta->command },
+	};
 	bool any = false;
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
@@ -407,9 +416,11 @@ static void put_steps(const struct writer *w, const struct flame_report_path *pa
 	put_fence(w, run, false);
 }
 
-static void put_piece(const struct writer *w, const struct flame_report_path *path, const struct flame_report_piece *piece)
+static void put_piece(const struct writer *w, const struct flame_report_path *path,
+		      const struct flame_report_piece *piece)
 {
-	const struct flame_function *fn = &w->part->f.functions[piece->kind == FLAME_PIECE_FUNCTION || piece->kind == FLAME_PIECE_SYSCALL ? piece->id : 0];
+	bool has_function = piece->kind == FLAME_PIECE_FUNCTION || piece->kind == FLAME_PIECE_SYSCALL;
+	const struct flame_function *fn = &w->part->f.functions[has_function ? piece->id : 0];
 	struct flame_span name;
 
 	switch (piece->kind) {
@@ -496,7 +507,8 @@ static void put_path(const struct writer *w, const struct flame_report_path *pat
 	put_share(w, path->share, path->error);
 	fputc(' ', w->out);
 	if (is_grouped(w, path)) {
-		fprintf(w->out, "%s, with no project code on it", flame_code_name((enum flame_code)w->part->f.calls[path->call].spent));
+		fprintf(w->out, "%s, with no project code on it",
+			flame_code_name((enum flame_code)w->part->f.calls[path->call].spent));
 	} else {
 		put_steps(w, path);
 		put_function_place(w, function, path->line);
@@ -520,7 +532,8 @@ static void put_paths(const struct writer *w)
 	for (size_t i = 0; i < part->nr_paths; i++)
 		any |= part->paths[i].is_owned;
 	if (!any && part->nr_paths)
-		fprintf(w->out, "No function of the project was found on them; --project REGEX tells which are.%s", w->style->is_markdown ? "\n\n" : "\n");
+		fprintf(w->out, "No function of the project was found on them; --project REGEX tells which are.%s",
+			w->style->is_markdown ? "\n\n" : "\n");
 	else if (part == w->r->parts && part->nr_paths)
 		fprintf(w->out, "Each ends with its owner, the project's function nearest to the leaf%s",
 			w->style->is_markdown ? ".\n\n" : ".\n");
@@ -620,7 +633,8 @@ static void put_kernel(const struct writer *w)
 	}
 	fputs(w->style->is_markdown ? "\n\n" : "\n", w->out);
 	if (part->entries[0].entry == FLAME_ENTRY_NONE && part->entries[0].share > 0.99 * part->spent[FLAME_CODE_KERNEL]) {
-		fprintf(w->out, "%sWhat it did is not known: there are no symbols of the kernel, or only its leaves.\n", w->style->item);
+		fprintf(w->out, "%sWhat it did is not known: there are no symbols of the kernel, or only its leaves.\n",
+			w->style->item);
 		return;
 	}
 	for (size_t i = 0; i < part->nr_entries && nr < 6; i++) {
@@ -661,7 +675,7 @@ static void put_hints(const struct writer *w)
 		put_percent(w, given->share);
 		fputc(' ', w->out);
 		put_words(w, given->hint->text);
-		fprintf(w->out, " (%s%s%s)\n", w->style->is_markdown ? "<" : "", given->hint->source, w->style->is_markdown ? ">" : "");
+		fprintf(w->out, w->style->is_markdown ? " (<%s>)\n" : " (%s)\n", given->hint->source);
 	}
 }
 

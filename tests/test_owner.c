@@ -17,7 +17,8 @@ static struct flame_span span(const char *s)
 	return (struct flame_span){ s, strlen(s) };
 }
 
-static const char *code_of(const struct flame_owner *o, const char *name, const char *module, const char *file, enum flame_kind kind)
+static const char *code_of(const struct flame_owner *o, const char *name, const char *module, const char *file,
+			   enum flame_kind kind)
 {
 	struct flame_code_place place = { span(name), span(module), span(file), kind };
 

@@ -17,7 +17,8 @@ static void check(const char *text, const char *name, const char *file, uint32_t
 	struct flame_place place = flame_place_parse((struct flame_span){ text, strlen(text) });
 	char got[256], want[256];
 
-	snprintf(got, sizeof(got), "%.*s|%.*s|%u", (int)place.name.len, place.name.s, (int)place.file.len, place.file.s, place.line);
+	snprintf(got, sizeof(got), "%.*s|%.*s|%u", (int)place.name.len, place.name.s, (int)place.file.len, place.file.s,
+		 place.line);
 	snprintf(want, sizeof(want), "%s|%s|%u", name, file, line);
 	assert_string_equal(got, want);
 }
@@ -52,7 +53,8 @@ static void names_stay_whole(void **state)
 	static const char *const names[] = {
 		"", "f", "ns::f", "a::b::{closure#0}", "operator()", "f(int) (.cold)", "f [clone .cold]", "memcpy@plt", "[libc.so.6]",
 		"[unknown]", "f (inlined)", "std::vector<int, std::allocator<int> >::push_back", "main.(*T).f", "main.main.func2.1",
-		"<rs::Sq<f32> as rs::Shape>::area", "RegExp: ^(a+)+$", "kworker/0:1H", "x:", ":12", "a::12", "f:99999999999", ")", " (x.py)",
+		"<rs::Sq<f32> as rs::Shape>::area", "RegExp: ^(a+)+$",
+		"kworker/0:1H", "x:", ":12", "a::12", "f:99999999999", ")", " (x.py)",
 	};
 
 	(void)state;

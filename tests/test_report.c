@@ -28,7 +28,8 @@ static struct flame_profile *read_text(const char *text)
 	return p;
 }
 
-static const struct flame_report_part *start(struct reading *reading, const char *text, const struct flame_report_options *options)
+static const struct flame_report_part *start(struct reading *reading, const char *text,
+					     const struct flame_report_options *options)
 {
 	*reading = (struct reading){ .p = read_text(text) };
 	flame_report_init(&reading->r, options, &reading->owner);
