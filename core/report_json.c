@@ -106,10 +106,11 @@ static void put_bool(struct writer *w, const char *key, bool is)
 /* Value / 10^scale as a number of JSON. */
 static void put_value(struct writer *w, const char *key, int64_t value, uint32_t scale)
 {
-	char text[FLAME_NUMBER_MAX];
+	char text[FLAME_NUMBER_MAX] = "";
+	size_t len = flame_number_write(text, value, scale);
 
 	put_key(w, key);
-	fwrite(text, 1, flame_number_write(text, value, scale), w->out);
+	fwrite(text, 1, len, w->out);
 }
 
 static void put_function(struct writer *w, const char *key, const struct flame_report_part *part, uint32_t function,

@@ -165,13 +165,13 @@ static bool cut(struct paths *p)
 	return true;
 }
 
-static int by_share(const void *a, const void *b, void *functions)
+static int by_share(const void *a, const void *b, void *paths)
 {
 	const struct flame_report_path *x = a, *y = b;
 
 	if (x->share != y->share)
 		return x->share < y->share ? 1 : -1;
-	return compare_calls(functions, x->call, y->call);
+	return compare_calls(((const struct paths *)paths)->f, x->call, y->call);
 }
 
 /* The path that @call belongs to, counted from 1; 0: none that is shown. */
@@ -192,7 +192,7 @@ static bool choose(struct paths *p)
 	if (!p->shown)
 		return false;
 	if (p->nr)
-		qsort_r(p->all, p->nr, sizeof(*p->all), by_share, (void *)(uintptr_t)p->f);
+		qsort_r(p->all, p->nr, sizeof(*p->all), by_share, p);
 	for (size_t i = 0; i < nr; i++) {
 		struct flame_report_path *path = &p->all[i];
 
@@ -423,8 +423,10 @@ static void find_steps(const struct paths *p, struct flame_report_path *path)
 int flame_report_find_paths(struct flame_report_part *part, const struct flame_report_options *options)
 {
 	struct paths p = { .part = part, .options = options, .f = &part->f };
-	bool ok = cut(&p) && choose(&p) && find_lines(&p) && find_pieces(&p) && find_callers(&p);
+	bool ok = cut(&p) && choose(&p);
 
+	if (ok && p.all)
+		ok = find_lines(&p) && find_pieces(&p) && find_callers(&p);
 	for (size_t i = 0; ok && i < p.nr; i++)
 		find_steps(&p, &p.all[i]);
 	free(p.values);

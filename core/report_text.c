@@ -353,7 +353,7 @@ static void put_meta(const struct writer *w)
 
 static void put_spent(const struct writer *w)
 {
-	enum flame_code order[FLAME_NR_CODES];
+	enum flame_code order[FLAME_NR_CODES] = { FLAME_CODE_PROJECT };
 	size_t nr = 0;
 
 	/* Larger ones first. */
