@@ -97,11 +97,13 @@ static struct flame_function function_of(const struct flame_profile *p, const st
 {
 	struct flame_place place = { .name = flame_string_get(p, info->name) };
 	struct flame_function fn = { .module = flame_string_get(p, info->module), .file = flame_string_get(p, info->file) };
+	bool is_anonymous;
 
 	if (info->kind != FLAME_TASK && info->kind != FLAME_KERNEL)
 		place = flame_place_parse(place.name);
-	/* Of functions without a name the place is the name. */
-	fn.name = span_equals(place.name, "(anonymous)") ? flame_string_get(p, info->name) : place.name;
+	/* Of functions without a name, "(anonymous)" or "JS:*", the place is the name. */
+	is_anonymous = span_equals(place.name, "(anonymous)") || (place.name.len == 4 && span_starts(place.name, "JS:"));
+	fn.name = is_anonymous ? flame_string_get(p, info->name) : place.name;
 	if (!fn.file.len && place.file.len)
 		fn.file = place.file;
 	fn.is_nameless = flame_owner_is_nameless(fn.name);
