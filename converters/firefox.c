@@ -828,11 +828,9 @@ static int read(struct flame_reader *rd)
 	if (added)
 		return added;
 	/* In a file that is cut off that goes without saying. */
-	if (st->nr_bad && !err) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "references to rows that tables do not have: %llu",
-			       (unsigned long long)st->nr_bad);
-	}
+	if (st->nr_bad && !err)
+		flame_damaged(rd, "references to rows that tables do not have: %llu",
+			      (unsigned long long)st->nr_bad);
 	return err ? flame_json_report(&st->json, rd, st->nr_samples) : 0;
 }
 

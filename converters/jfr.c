@@ -1097,10 +1097,9 @@ static int read_recording(struct flame_reader *rd)
 			continue;
 		}
 		nr = jfr_skip_to_header(rd);
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, jfr_is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
-			       "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
-			       (unsigned long long)at, (unsigned long long)nr);
+		flame_damaged(rd, jfr_is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
+			      "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
+			      (unsigned long long)at, (unsigned long long)nr);
 	}
 	return err ? err : add_blocks(rd);
 }

@@ -101,13 +101,6 @@ struct state {
 
 #define NR_SEEN (1u << 14)
 
-static bool starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
-
 /* Return: as lines' values; 0 without memory. */
 static uint32_t line_frames(struct flame_reader *rd, const struct perf_frame *f)
 {
@@ -234,7 +227,7 @@ static flame_type find_type(struct flame_reader *rd, const struct perf_header *h
 	if (st->event_type && st->event_len == h->event.len && !memcmp(st->event, h->event.s, h->event.len))
 		return st->event_type;
 	st->event_type = flame_event_type(rd->profile, h->event, h->period != 0);
-	st->any_sched |= starts(h->event, "sched:");
+	st->any_sched |= span_starts(h->event, "sched:");
 	st->event_len = h->event.len < MAX_EVENT ? h->event.len : 0;
 	memcpy(st->event, h->event.s, st->event_len);
 	if (h->event.len >= MAX_EVENT) {
@@ -787,20 +780,6 @@ static void release(struct flame_reader *rd)
 
 /* What all slices must know: whether there are first lines at all, and when the first sample was. */
 
-static bool next_line(struct flame_span *text, struct flame_span *line)
-{
-	const char *nl = memchr(text->s, '\n', text->len);
-
-	*line = (struct flame_span){ text->s, nl ? (size_t)(nl - text->s) : text->len };
-	if (!text->len)
-		return false;
-	text->s += line->len + (nl != NULL);
-	text->len -= line->len + (nl != NULL);
-	if (line->len && line->s[line->len - 1] == '\r')
-		line->len--;
-	return true;
-}
-
 struct survey {
 	size_t nr_headers, nr_weak, nr_frames, nr_resolved, nr_other;
 	size_t nr_indented;	/* with blanks before something that is neither a frame nor leads to one */
@@ -858,7 +837,7 @@ static struct survey survey(struct flame_span head)
 	struct flame_span line;
 	bool weak = false;
 
-	while (next_line(&head, &line)) {
+	while (span_line(&head, &line)) {
 		if (!is_empty(line) && line.s[0] != '#')
 			survey_line(&sv, line, &weak);
 	}
@@ -898,12 +877,12 @@ static size_t split(struct flame_reader *rd, struct flame_span text)
 	struct flame_span rest = text, line;
 	struct perf_header h;
 
-	if (st->headerless || !next_line(&rest, &line))
+	if (st->headerless || !span_line(&rest, &line))
 		return text.len;
-	while (memchr(rest.s, '\n', rest.len)) {
+	while (rest.len && memchr(rest.s, '\n', rest.len)) {
 		size_t at = (size_t)(rest.s - text.s);
 
-		next_line(&rest, &line);
+		span_line(&rest, &line);
 		if (line.len && line.s[0] != '\t' && line.s[0] != '#' && perf_parse_header(line, &h))
 			return at;
 	}
@@ -934,7 +913,7 @@ static bool counts_sched(const struct flame_reader *rd, const struct flame_profi
 {
 	if (rd->options->event)
 		return strstr(rd->options->event, "sched");
-	return starts(flame_string_get(p, flame_type_get(p, 1)->name), "sched:");
+	return span_starts(flame_string_get(p, flame_type_get(p, 1)->name), "sched:");
 }
 
 static int finish(struct flame_reader *rd, struct flame_profile **profile)

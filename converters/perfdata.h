@@ -19,8 +19,7 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
-#include "../core/native.h"
-#include "../core/symbol.h"
+#include "../core/located.h"
 #include "../core/table.h"
 #include "../core/tracepoint.h"
 #include "../core/unwind.h"
@@ -262,12 +261,6 @@ struct perfdata_tasks {
 	bool too_many_maps, too_many_modules;
 };
 
-struct perfdata_symbols {
-	struct flame_symbols *s;
-	uint32_t *values;	/* by location's row: a frame, or an index in many; 0: not made yet */
-	size_t nr_values, room_values;
-};
-
 /* A sample that waits for its user callchain. */
 struct perfdata_deferred {
 	uint32_t next;		/* of the same thread, older; 0: none */
@@ -294,7 +287,7 @@ struct perfdata {
 	size_t nr_build_ids, room_build_ids;
 	struct flame_cache build_id_names;	/* value: a build-id's index */
 	char arch[32], host[64], release[64];	/* "": not told */
-	struct perfdata_symbols symbols[2];	/* without and with inlined functions; made at the first address */
+	struct flame_located_symbols symbols[2];	/* without and with inlined functions; made at the first address */
 	struct flame_tracepoints *tracepoints;
 	struct perfdata_tasks tasks;
 	struct perfdata_stream *streams;
@@ -306,12 +299,9 @@ struct perfdata {
 	/* Stacks. */
 	struct flame_native_namer namer;
 	struct flame_cache chains;	/* root, maps, kernel and addresses: a stack */
-	flame_frame *many;
-	size_t nr_many, room_many;
+	struct flame_located_frames located;
 	uint64_t *key;			/* of a chain */
 	size_t room_key;
-	char *symbol;			/* with its offset */
-	size_t room_symbol;
 	flame_frame *frames;		/* of the sample at hand, leaf first */
 	size_t nr_frames, room_frames;
 	flame_frame *path;

@@ -14,6 +14,7 @@
 
 #include "../core/folded.h"
 #include "../core/protobuf.h"
+#include "../core/span.h"
 #include "../core/sort.h"
 #include "../core/table.h"
 #include "../core/units.h"
@@ -151,7 +152,7 @@ static flame_string unit_of(struct writer *w, flame_type type, int64_t *divisor)
 	flame_string row;
 	int n;
 
-	if (pprof_equals(unit, "ns"))
+	if (span_equals(unit, "ns"))
 		unit = PPROF_SPAN("nanoseconds");
 	if (!unit.len)
 		unit = PPROF_SPAN("count");

@@ -356,12 +356,9 @@ static void report(struct flame_reader *rd)
 	if (st->nr_unknown)
 		flame_note(rd, "numbers in raw that are not among frames: %llu; they are [unknown]",
 			   (unsigned long long)st->nr_unknown);
-	if (st->bad_raw || (st->nr_raw && !st->json.error)) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
-			       st->nr_entries);
-	}
+	if (st->bad_raw || (st->nr_raw && !st->json.error))
+		flame_damaged(rd, "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
+			      st->nr_entries);
 }
 
 static int read(struct flame_reader *rd)
