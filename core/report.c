@@ -21,13 +21,6 @@ double flame_share_error(double share, uint64_t nr)
 	return nr ? CONFIDENCE * sqrt(share * (1 - share > 0 ? 1 - share : 0) / (double)nr) : 0;
 }
 
-double flame_share_change_error(double before, uint64_t nr_before, double after, uint64_t nr_after)
-{
-	double a = flame_share_error(before, nr_before), b = flame_share_error(after, nr_after);
-
-	return nr_before && nr_after ? sqrt(a * a + b * b) : 0;
-}
-
 /* Widest top edges. */
 
 static int by_self(const void *a, const void *b, void *functions)

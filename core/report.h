@@ -10,6 +10,7 @@
 #include "functions.h"
 #include "hints.h"
 #include "quality.h"
+#include "significance.h"
 
 struct flame_report_options {
 	unsigned int top;	/* functions and paths at most; 0: 8 */
@@ -107,7 +108,7 @@ struct flame_report_change {
 	struct flame_span name;			/* of the after part's profile, or of the before part's */
 	struct flame_span file;
 	double before_self, self, before_total, total;	/* shares */
-	double error;				/* of the total's difference, in 19 of 20 pairs of recordings; 0: not known */
+	struct flame_interval interval;		/* of the total's change, in 19 of 20 pairs of recordings; 0 to 0: not known */
 	bool is_significant;
 };
 
@@ -141,9 +142,6 @@ void flame_report_release(struct flame_report *r);
  * samples.
  */
 double flame_share_error(double share, uint64_t nr);
-/* The same for the difference of two shares of independent recordings. */
-double flame_share_change_error(double before, uint64_t nr_before, double after, uint64_t nr_after);
-
 /* Writers. Return: 0, or FLAME_EIO where @out has an error. */
 int flame_report_write_markdown(const struct flame_report *r, FILE *out);
 int flame_report_write_text(const struct flame_report *r, FILE *out);

@@ -14,6 +14,8 @@
 #include "report_paths.h"
 #include "table.h"
 
+#define ALPHA 0.05	/* of reports of two equal runs, how many may call some change significant */
+
 struct changes {
 	struct flame_report *r;
 	struct index by_name;
@@ -81,6 +83,36 @@ static int by_size(const void *a, const void *b)
 	return flame_span_compare(x->name, y->name);
 }
 
+/*
+ * Which changes are more than chance: Fisher's test of each total, corrected by Holm's method for their number. Where
+ * either side was measured and not sampled, all are. Return: false without memory.
+ */
+static bool judge(struct flame_report *r, uint64_t nr_before, uint64_t nr_after)
+{
+	struct flame_test *tests = calloc(r->nr_changes + 1, sizeof(*tests));
+	double deviations = flame_deviations(1 - ALPHA);
+	bool ok = tests;
+
+	for (size_t i = 0; ok && i < r->nr_changes; i++) {
+		struct flame_report_change *change = &r->changes[i];
+		struct flame_portion before = { change->before_total, (double)nr_before };
+		struct flame_portion after = { change->total, (double)nr_after };
+
+		change->is_significant = fabs(change->total - change->before_total) > 0;
+		if (!nr_before || !nr_after)
+			continue;
+		change->interval = flame_newcombe(before, after, deviations);
+		tests[i].p = flame_fisher(before, after, &tests[i].least);
+	}
+	if (ok && nr_before && nr_after) {
+		ok = flame_holm(tests, r->nr_changes, ALPHA) != SIZE_MAX;
+		for (size_t i = 0; ok && i < r->nr_changes; i++)
+			r->changes[i].is_significant = tests[i].adjusted <= ALPHA;
+	}
+	free(tests);
+	return ok;
+}
+
 int flame_report_find_changes(struct flame_report *r)
 {
 	struct changes c = { .r = r };
@@ -89,17 +121,15 @@ int flame_report_find_changes(struct flame_report *r)
 	bool ok;
 
 	r->nr_changes = r->nr_within_noise = 0;
-	ok = add_side(&c, &before->f, true) && add_side(&c, &after->f, false);
+	ok = add_side(&c, &before->f, true) && add_side(&c, &after->f, false) &&
+	     judge(r, before->nr_samples, after->nr_samples);
 	free(c.by_name.slots);
 	if (!ok)
 		return FLAME_ENOMEM;
 	for (size_t i = 0; i < r->nr_changes; i++) {
 		struct flame_report_change *change = &r->changes[i];
-		double size = fabs(change->total - change->before_total);
 
-		change->error = flame_share_change_error(change->before_total, before->nr_samples, change->total, after->nr_samples);
-		change->is_significant = size > change->error && size > 0;
-		if (size < r->options.min)
+		if (fabs(change->total - change->before_total) < r->options.min)
 			continue;
 		if (change->is_significant)
 			r->changes[nr++] = *change;

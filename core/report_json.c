@@ -329,6 +329,15 @@ static void put_part(struct writer *w, const char *key, const struct flame_repor
 	close_in(w, '}');
 }
 
+static void put_interval(struct writer *w, struct flame_interval interval)
+{
+	put_key(w, "interval");
+	if (interval.high > interval.low)
+		fprintf(w->out, "[%.6g, %.6g]", interval.low, interval.high);
+	else
+		fputs("null", w->out);
+}
+
 static void put_changes(struct writer *w, const struct flame_report *r)
 {
 	open_in(w, "changes", '[');
@@ -340,7 +349,7 @@ static void put_changes(struct writer *w, const struct flame_report *r)
 		put_known(w, "file", change->file);
 		put_number(w, "before_total", change->before_total);
 		put_number(w, "total", change->total);
-		put_some(w, "error", change->error);
+		put_interval(w, change->interval);
 		put_number(w, "before_self", change->before_self);
 		put_number(w, "self", change->self);
 		close_in(w, '}');

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "report_words.h"
-#include "render/utf8.h"
 #include "span.h"
 #include "units.h"
+#include "utf8.h"
 
 #define NAME_MAX_BYTES 90	/* longer names are shortened in the middle */
 #define TEMPLATE_MAX_BYTES 48	/* longer names lose their template arguments */
@@ -751,8 +751,8 @@ static void put_changes(const struct writer *w)
 		put_percent(w, change->before_total);
 		fputs(" -> ", w->out);
 		put_percent(w, change->total);
-		if (change->error > 0)
-			fprintf(w->out, " \302\261%.1f", change->error * 100);
+		if (change->interval.high > change->interval.low)
+			fprintf(w->out, " \302\261%.1f", (change->interval.high - change->interval.low) * 50);
 		fputs(", itself ", w->out);
 		put_percent(w, change->before_self);
 		fputs(" -> ", w->out);
@@ -764,7 +764,7 @@ static void put_changes(const struct writer *w)
 	if (!r->nr_changes)
 		fprintf(w->out, "%sNo function changed by %.3g%% or more beyond noise.\n", w->style->item, r->options.min * 100);
 	if (r->nr_within_noise)
-		fprintf(w->out, "%s%zu function%s within noise: the 95%% interval holds 0.\n", w->style->item, r->nr_within_noise,
+		fprintf(w->out, "%s%zu function%s within noise.\n", w->style->item, r->nr_within_noise,
 			r->nr_within_noise == 1 ? " changed" : "s changed");
 }
 
