@@ -82,14 +82,14 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
-PROGRAMS := fgconv fgrender fgdiff fgreport
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
+PROGRAMS := fgconv fgrender fgdiff fgreport fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_report
-SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
+SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
 		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
-MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 flamegraph.3 flame-formats.7
+MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
@@ -103,6 +103,7 @@ quickstart: ## as root on Debian: install what the build needs, build, draw a re
 
 test: ## as root on Debian: install what the tests need and run all of them
 	@.ci/install test
+	@.ci/as-user $(MAKE) libperf
 	@.ci/as-user $(MAKE) everything
 
 $(O)/%.o: %.c $(O)/flags
@@ -133,7 +134,24 @@ $(O)/libflamegraph.a: $(LIB_OBJ)
 	$(AR) rcs $@ $^
 
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
-	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(O)/libflamegraph.a $(LIBPERF) $(LDLIBS)
+
+# ---- fgrecord, with libperf where that is ----
+
+LIBPERF_SOURCE ?= $(lastword $(sort $(wildcard /usr/src/linux-source-*.tar.xz)))
+ifneq ($(wildcard $(O)/libperf/lib/libperf.a),)
+RECORD_BUFFERS := $(O)/tools/record_libperf.o
+$(RECORD_BUFFERS): CPPFLAGS += -I$(O)/libperf/include
+$(O)/fgrecord: LIBPERF := $(O)/libperf/lib/libperf.a $(O)/libperf/lib/libapi.a
+else
+RECORD_BUFFERS := $(O)/tools/record_missing.o
+endif
+RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(RECORD_BUFFERS)
+
+$(O)/fgrecord: $(RECORD_OBJ)
+
+libperf: ## build libperf from the kernel's source (Debian: linux-source), for fgrecord
+	@tools/libperf '$(LIBPERF_SOURCE)' '$(abspath $(O))/libperf'
 
 # ---- the babeltrace2 plugin: a host that pushes events ----
 
@@ -310,7 +328,7 @@ clean: ## remove what was built
 	rm -rf $(O) $(O)-san $(O)-cover $(O)-gcc $(O)-clang
 
 FORCE:
-.PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
+.PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
 	check-valgrind lint cover bench fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:

@@ -13,6 +13,7 @@ enum program {
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
 	PROGRAM_REPORT = 8,
+	PROGRAM_RECORD = 32,
 };
 
 #define MAX_SKIP_AFTER 32
@@ -21,6 +22,22 @@ enum program {
 #define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
 #define MAX_REPORTED 14	/* inputs of a report, besides those of options */
+
+/* How fgrecord records. */
+struct tool_record {
+	const char *pids, *cpus;	/* lists; NULL: not given */
+	bool all;			/* the machine */
+	bool callchains;		/* -g: they are recorded without it too */
+	bool slow;			/* --long */
+	double frequency, duration, every;	/* Hz, seconds; 0: not given */
+	unsigned int stack_bytes;	/* to copy of each stack, for --call-graph dwarf; 0: frame pointers */
+	unsigned int pages;		/* of a buffer; 0: not given */
+	unsigned int keep;		/* files of a series; 0: all */
+	const char *diff;
+	const char *const *command;	/* of argv */
+	int nr_command;
+	char *command_line;		/* of fgrecord itself; owned */
+};
 
 struct tool {
 	enum program program;
@@ -36,7 +53,7 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's or fgreport's output format */
+	const char *to;			/* output format of fgdiff, fgreport and fgrecord; NULL: not given */
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -44,6 +61,7 @@ struct tool {
 	unsigned int top;		/* 0: as the format has it */
 	bool paths;
 	bool normalize;
+	struct tool_record record;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
