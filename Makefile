@@ -83,13 +83,13 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
-PROGRAMS := fgconv fgrender fgdiff fgdoctor fgrecord
+PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_report
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
 		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
-MAN := fgconv.1 fgrender.1 fgdiff.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
+MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 

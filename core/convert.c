@@ -129,7 +129,8 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 {
 	struct flame_profile_options options = {
 		.kinds = rd->options->kinds | rd->converter->kinds_written,
-		.keep_line = rd->options->srcline,
+		.keep_line = rd->options->srcline || rd->options->places,
+		.keep_module = rd->options->places,
 		.keep_task = rd->options->keep_task,
 		.ordered = rd->options->ordered,
 		.count = rd->options->count && !rd->converter->counted,

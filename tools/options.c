@@ -27,7 +27,8 @@ struct option {
 	const char *(*set)(struct tool *tool, const char *value);
 };
 
-#define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
+#define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
+#define ALL (STACKS | PROGRAM_REPORT)
 #define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
 #define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
 #define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
@@ -267,6 +268,30 @@ static const char *set_root(struct tool *tool, const char *value)
 	return !len || value[len - 1] == '/' ? "wants a directory, without a slash at its end" : NULL;
 }
 
+static const char *set_report_to(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "markdown") && strcmp(value, "text") && strcmp(value, "json"))
+		return "wants markdown, text or json";
+	tool->to = value;
+	return NULL;
+}
+
+static const char *set_project(struct tool *tool, const char *value)
+{
+	return flame_owner_add(&tool->owner, value);
+}
+
+static const char *set_report_min(struct tool *tool, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end == value || !is_decimal(value) || (*end && strcmp(end, "%")) || !(percent > 0 && percent <= 100))
+		return "wants percent above 0, up to 100";
+	tool->report.min = percent / 100;
+	return NULL;
+}
+
 static const char *set_view(struct tool *tool, const char *value)
 {
 	static const char *const views[] = {
@@ -455,27 +480,27 @@ static const struct option options[] = {
 	{ "inline", 0, CUSTOM, TEXT_MARKS, NULL, "mark inlined frames with _[i]", 0, set_inline },
 	{ "all", 0, CUSTOM, TEXT_MARKS, NULL, "all of these marks", 0, set_all },
 	{ "addrs", 0, FLAG, SAMPLES, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
-	{ "offsets", 0, FLAG, SAMPLES, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "offsets", 0, FLAG, STACKS | RECORD, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
 	{ "srcline", 0, FLAG, RECORD, NULL, "add :file:line, from debug information", FIELD(read.srcline), NULL },
-	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
-	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
-	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
-	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
-	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
-	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
-	{ "raw-names", 0, FLAG, SAMPLES, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
-	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "srcline", 0, FLAG, STACKS, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "lines", 0, FLAG, STACKS, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
+	{ "bci", 0, FLAG, STACKS, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
+	{ "simple-names", 0, FLAG, STACKS, NULL, "classes without their package", FIELD(read.simple_names), NULL },
+	{ "dot", 0, FLAG, STACKS, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
+	{ "normalize-names", 0, FLAG, STACKS, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
+	{ "raw-names", 0, FLAG, STACKS | RECORD, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "demangle", 0, FLAG, STACKS, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
 	{ "symbols", 0, TEXT, SAMPLES, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
-	{ "inlines", 0, FLAG, SAMPLES, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
+	{ "inlines", 0, FLAG, STACKS | RECORD, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
 	{ "no-inline", 0, FLAG, SAMPLES, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
 	{ "skip-after", 0, CUSTOM, SAMPLES, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
 	{ "only", 0, TEXT, SAMPLES, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
 	{ "exclude", 0, TEXT, SAMPLES, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
 	{ "focus", 0, TEXT, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
-	{ "reverse", 0, FLAG, SAMPLES, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
-	{ "collapse-recursion", 0, FLAG, SAMPLES, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "reverse", 0, FLAG, STACKS | RECORD, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, STACKS | RECORD, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, SAMPLES, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
 	{ "strip-ids", 0, FLAG, SAMPLES, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
@@ -491,6 +516,13 @@ static const struct option options[] = {
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
 	{ "fail-on", 0, CUSTOM, PROGRAM_DIFF, "FRAME>N%", "fail where FRAME (a regular expression) grew by over N points (repeatable)", 0, set_fail_on },
+	{ "to", 0, CUSTOM, PROGRAM_REPORT, "FORMAT", "markdown (default), text or json", 0, set_report_to },
+	{ "project", 0, CUSTOM, PROGRAM_REPORT, "REGEX", "functions, files and modules that are yours (repeatable; default: inferred)", 0, set_project },
+	{ "before", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of the time before a change, to compare with", FIELD(before), NULL },
+	{ "offcpu-profile", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of blocked time, in a section of its own", FIELD(offcpu_profile), NULL },
+	{ "top", 0, COUNT, PROGRAM_REPORT, "N", "functions and paths at most (default: 8)", FIELD(report.top), NULL },
+	{ "min", 0, CUSTOM, PROGRAM_REPORT, "PERCENT", "least share of a path or function (default: 3)", 0, set_report_min },
+	{ "depth", 0, COUNT, PROGRAM_REPORT, "N", "functions of a path that are named (default: 6)", FIELD(report.depth), NULL },
 	{ "title", 0, TEXT, PICTURE & ~RECORD, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "title", 0, TEXT, RECORD, "TEXT", "heading (default: how it was recorded)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE & ~RECORD, "TEXT", "second line", FIELD(svg.subtitle), NULL },
@@ -769,7 +801,7 @@ static int take_letters(struct tool *tool, const char *arg, int argc, char **arg
 
 static int take_input(struct tool *tool, const char *arg)
 {
-	size_t most = tool->program == PROGRAM_DIFF ? 2 : 1;
+	size_t most = tool->program == PROGRAM_DIFF ? 2 : tool->program == PROGRAM_REPORT ? MAX_REPORTED : 1;
 
 	if (tool->nr_inputs == most) {
 		tool_message(tool, "error", "more than %zu input file%s: '%s'", most, most > 1 ? "s" : "", arg);
@@ -831,7 +863,7 @@ static int check(struct tool *tool)
 		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
-	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
+	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
 	tool->read.ordered = tool->svg.in_order;
 	return -1;
 }

@@ -5,12 +5,14 @@
 #include "../core/converter.h"
 #include "../core/folded.h"
 #include "../core/render/svg.h"
+#include "../core/report.h"
 #include "../core/transform.h"
 
 enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_REPORT = 8,
 	PROGRAM_DOCTOR = 16,
 	PROGRAM_RECORD = 32,
 };
@@ -20,6 +22,7 @@ enum program {
 #define MAX_RUNS 32
 #define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
+#define MAX_REPORTED 14	/* inputs of a report, besides those of options */
 
 /* How fgrecord records. */
 struct tool_record {
@@ -51,7 +54,7 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format, and fgrecord's; NULL: not given */
+	const char *to;			/* output format of fgdiff, fgreport and fgrecord; NULL: not given */
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -64,6 +67,10 @@ struct tool {
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	struct flame_report_options report;
+	struct flame_owner owner;	/* fgreport's; released by it */
+	const char *before;		/* fgreport's; NULL: nothing to compare with */
+	const char *offcpu_profile;	/* fgreport's; NULL: none */
 	unsigned int frequency;		/* Hz */
 	unsigned int duration;		/* seconds */
 	bool json;

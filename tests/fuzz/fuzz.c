@@ -61,6 +61,7 @@ static void set_options(struct flame_read_options *o, uint32_t bits)
 	o->inlines = bits & 1 << 28;
 	o->dot = bits & 1 << 28;
 	o->normalize_names = bits & 1 << 29;
+	o->places = bits & 1 << 29;
 	o->labels = bits & 1 << 30 ? labels : NULL;
 	o->no_idle = bits >> 31;
 	o->leak = bits & 1 << 26;
