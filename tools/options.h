@@ -51,7 +51,6 @@ struct tool {
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
 	const char *to;			/* fgdiff's output format, and fgrecord's; NULL: not given */
-	struct tool_record record;
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -59,6 +58,7 @@ struct tool {
 	unsigned int top;		/* 0: as the format has it */
 	bool paths;
 	bool normalize;
+	struct tool_record record;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
