@@ -35,6 +35,7 @@
 #define PERFDATA_CHAIN_MAX 8192				/* entries of a callchain: more than any record holds */
 #define PERFDATA_WINDOW_MAX ((size_t)48 << 20)		/* bytes of records that wait to be put in order */
 #define PERFDATA_MODULES_MAX 1048576
+#define PERFDATA_UNWINDERS 64				/* processes whose files stay open at once */
 #define PERFDATA_DEFERRED_MAX ((size_t)16 << 20)	/* bytes of callchains that wait for their user's part */
 
 enum perfdata_record_type {
@@ -236,6 +237,7 @@ struct perfdata_thread {
 	flame_stack root;
 	flame_task task;
 	bool has_root;
+	bool exited;
 	/* Off-CPU time. */
 	bool is_out;
 	uint64_t out_time;
@@ -414,6 +416,8 @@ int perfdata_tasks_init(struct perfdata *pd);
 void perfdata_tasks_release(struct perfdata *pd);
 /* MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
 int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r);
+/* Forget what has exited, but for processes of which late samples may come: rows change. Return: false without memory. */
+bool perfdata_tasks_forget(struct perfdata *pd);
 /* Return: the thread's row; 0 without memory. */
 uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 /* Return: what @pid has mapped; NULL: nothing. */
@@ -482,6 +486,8 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 /* The thread is seen running at @time; @is_switch: it was switched in just then. Return: 0, or a failure. */
 int perfdata_switch_in(struct perfdata *pd, uint32_t thread, uint64_t time, bool is_switch);
 void perfdata_switch_notes(struct perfdata *pd);
+/* Make both types, time that threads were blocked first. */
+void perfdata_switch_types(struct perfdata *pd);
 
 /* ---- perfdata_live.c ---- */
 
