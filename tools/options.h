@@ -12,6 +12,7 @@ enum program {
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
 	PROGRAM_DOCTOR = 16,
+	PROGRAM_RECORD = 32,
 };
 
 #define MAX_SKIP_AFTER 32
@@ -19,6 +20,22 @@ enum program {
 #define MAX_RUNS 32
 #define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
+
+/* How fgrecord records, and what fgdoctor prints. */
+struct tool_record {
+	const char *pids, *cpus;	/* lists; NULL: not given */
+	bool all;			/* the machine */
+	bool callchains;		/* -g: they are recorded without it too */
+	bool slow;			/* --long */
+	double frequency, duration, every;	/* Hz, seconds; 0: not given */
+	unsigned int stack_bytes;	/* to copy of each stack, for --call-graph dwarf; 0: frame pointers */
+	unsigned int pages;		/* of a buffer; 0: not given */
+	unsigned int keep;		/* files of a series; 0: all */
+	const char *diff;
+	const char *const *command;	/* of argv */
+	int nr_command;
+	char *command_line;		/* of fgrecord itself; owned */
+};
 
 struct tool {
 	enum program program;
@@ -34,7 +51,7 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format */
+	const char *to;			/* fgdiff's output format, and fgrecord's; NULL: not given */
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -42,15 +59,13 @@ struct tool {
 	unsigned int top;		/* 0: as the format has it */
 	bool paths;
 	bool normalize;
+	struct tool_record record;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
-	unsigned int frequency;		/* Hz */
-	unsigned int duration;		/* seconds */
 	bool json;
 	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
-	const char *const *command;	/* a program and its arguments, ended by NULL; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
