@@ -167,14 +167,11 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	return c;
 }
 
-struct event_class *class_get(struct sink *s, const bt_event_class *class)
+struct event_class *class_find(struct sink *s, const bt_event_class *class)
 {
-	struct event_class **recent = &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
+	struct event_class **recent = class_place(s, class), *c;
 	const struct pointers *p = &s->by_class;
-	struct event_class *c = *recent;
 
-	if (c && c->class == class)
-		return c;
 	for (uint32_t i = (uint32_t)hash_pointer(class) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
 		c = p->slots[i];
 		if (c->class == class)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fields.c - fields of events by place. Names are compared once an event class, not once an event.
+ * fields.c - finding fields by name, which is done once an event class.
  */
 #include <string.h>
 
@@ -71,59 +71,6 @@ struct field field_find(const bt_event_class *class, const char *name, unsigned 
 		}
 	}
 	return (struct field){ 0 };
-}
-
-static const bt_field *borrow_all(const bt_event *event, enum scope scope)
-{
-	switch (scope) {
-	case SCOPE_PAYLOAD:
-		return bt_event_borrow_payload_field_const(event);
-	case SCOPE_SPECIFIC:
-		return bt_event_borrow_specific_context_field_const(event);
-	case SCOPE_COMMON:
-		return bt_event_borrow_common_context_field_const(event);
-	case SCOPE_NONE:
-		break;
-	}
-	return NULL;
-}
-
-const bt_field *field_borrow(const bt_event *event, const struct field *f)
-{
-	const bt_field *all = borrow_all(event, f->scope);
-
-	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
-}
-
-static bool number(const bt_field *field, enum shape shape, uint64_t *value)
-{
-	if (shape == SHAPE_UNSIGNED)
-		*value = bt_field_integer_unsigned_get_value(field);
-	else if (shape == SHAPE_SIGNED)
-		*value = (uint64_t)bt_field_integer_signed_get_value(field);
-	else
-		return false;
-	return true;
-}
-
-bool field_number(const bt_event *event, const struct field *f, uint64_t *value)
-{
-	const bt_field *field = f->scope ? field_borrow(event, f) : NULL;
-
-	return field && number(field, f->shape, value);
-}
-
-void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b)
-{
-	const bt_field *all = borrow_all(event, b->scope);
-	uint64_t value;
-
-	if (all && number(bt_field_structure_borrow_member_field_by_index_const(all, b->index), b->shape, &value))
-		*id_b = (int32_t)value;
-	if (a->scope != b->scope)
-		all = borrow_all(event, a->scope);
-	if (all && number(bt_field_structure_borrow_member_field_by_index_const(all, a->index), a->shape, &value))
-		*id_a = (int32_t)value;
 }
 
 const char *field_text(const bt_event *event, const struct field *f)

@@ -70,12 +70,12 @@ static void switch_out(struct sink *s, const struct event *ev, int32_t tid)
 static void switch_in(struct sink *s, const struct event *ev, int32_t tid)
 {
 	struct thread *t = sleeper_find(s, ev->trace->host, tid);
+	int64_t time = 0;
 
 	if (!t || !t->off_since)
 		return;
-	series_add_time(s, s->off_cpu, t->off_stack, t->off_since, ev->time);
-	if (in_window(s, ev->time))
-		series_add(s, s->off_cpu, t->off_stack, 0, 1);
+	time_add(s, &time, t->off_since, ev->time);
+	series_add(s, s->off_cpu, t->off_stack, time, in_window(s, ev->time));
 	t->off_since = 0;
 }
 

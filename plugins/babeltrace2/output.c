@@ -352,10 +352,18 @@ int output_write(struct sink *s)
 		.symbol_dir = prm->symbols, .symfs = prm->symfs, .kallsyms = prm->kallsyms, .no_inline = prm->no_inline,
 		.debuginfod = true,
 	};
-	const struct series *series = choose(s);
+	const struct series *series;
 	struct flame_symbols *symbols;
 	int status;
 
+	threads_settle(s);
+	for (size_t i = 0; i < s->nr_series; i++)
+		series_sum(s->series[i]);
+	if (s->error) {
+		append_cause(s, "%s", flame_strerror(s->error));
+		return -1;
+	}
+	series = choose(s);
 	if (!series || !series->used)
 		return nothing_there(s);
 	symbols = flame_symbols_new(&options);

@@ -74,6 +74,16 @@ bool series_reserve(struct sink *s, struct series *series, flame_stack stack)
 	return true;
 }
 
+void series_sum(struct series *series)
+{
+	series->nr = 0;
+	series->used = false;
+	for (size_t i = 0; i < series->room; i++) {
+		series->nr += series->tallies[i].nr;
+		series->used |= series->tallies[i].nr || series->tallies[i].value;
+	}
+}
+
 /* ---- messages ---- */
 
 struct role_handler {
@@ -124,7 +134,18 @@ static void start_clock(struct sink *s, const struct event *ev)
 		s->to = ev->time + llround(p->to * 1e9);
 }
 
-static void on_event(struct sink *s, const bt_message *message)
+/* Events of one stream often come one after the other. */
+static inline struct trace *trace_of(struct sink *s, const bt_event *event)
+{
+	const bt_stream *stream = bt_event_borrow_stream_const(event);
+
+	if (stream == s->last_stream && s->last_trace)
+		return s->last_trace;
+	s->last_stream = stream;
+	return trace_get(s, bt_stream_borrow_trace_const(stream));
+}
+
+static inline void on_event(struct sink *s, const bt_message *message)
 {
 	struct event ev = { .event = bt_message_event_borrow_event_const(message) };
 
@@ -132,7 +153,7 @@ static void on_event(struct sink *s, const bt_message *message)
 	s->counts.events++;
 	if (!ev.class || !ev.class->roles)
 		return;
-	ev.trace = trace_get(s, bt_stream_borrow_trace_const(bt_event_borrow_stream_const(ev.event)));
+	ev.trace = trace_of(s, ev.event);
 	if (!ev.trace)
 		return;
 	if (ev.class->has_clock) {
@@ -155,6 +176,7 @@ static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint6
 {
 	struct trace *trace = trace_get(s, bt_stream_borrow_trace_const(stream));
 
+	s->last_stream = stream;
 	if (counted)
 		*sum += nr;
 	else
@@ -163,15 +185,12 @@ static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint6
 		threads_cut(s, trace);
 }
 
-static void on_message(struct sink *s, const bt_message *m)
+static void on_other_message(struct sink *s, const bt_message *m, bt_message_type type)
 {
 	uint64_t nr = 0;
 	bool counted;
 
-	switch (bt_message_get_type(m)) {
-	case BT_MESSAGE_TYPE_EVENT:
-		on_event(s, m);
-		break;
+	switch (type) {
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
 		counted = bt_message_discarded_events_get_count(m, &nr) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
 		on_loss(s, bt_message_discarded_events_borrow_stream_const(m), counted, nr, &s->counts.lost_events);
@@ -228,10 +247,15 @@ bt_component_class_sink_consume_method_status flame_sink_consume(bt_self_compone
 		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
 	}
 	for (uint64_t i = 0; i < nr; i++) {
-		if (!s->error)
-			on_message(s, messages[i]);
+		bt_message_type type = bt_message_get_type(messages[i]);
+
+		if (type == BT_MESSAGE_TYPE_EVENT && !s->error)
+			on_event(s, messages[i]);
+		else if (!s->error)
+			on_other_message(s, messages[i], type);
 		bt_message_put_ref(messages[i]);
 	}
+	samples_settle(s);
 	if (!s->error)
 		s->error = flame_profile_error(s->raw);
 	if (s->error) {
@@ -295,6 +319,7 @@ static void sink_free(struct sink *s)
 	free(s->by_pid.slots);
 	free(s->sleepers.slots);
 	free(s->codes);
+	free(s->recent_calls);
 	free(s->chain);
 	flame_cache_release(&s->chains);
 	flame_cache_release(&s->callbacks);

@@ -15,30 +15,13 @@
 #include "../../core/cache.h"
 #include "../../core/flame.h"
 #include "../../core/symbol.h"
+#include "fields.h"
 #include "params.h"
 
 /* Frames that one thread may have open; what is called deeper is not shown, and counted. */
 #define BT2_DEPTH_MAX 4096
 /* Addresses in one recorded stack; the rest towards the root is cut off, and counted. */
 #define BT2_CHAIN_MAX 4096
-
-/* Where a field is. */
-enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
-#define IN_PAYLOAD (1u << SCOPE_PAYLOAD)
-#define IN_SPECIFIC (1u << SCOPE_SPECIFIC)
-#define IN_COMMON (1u << SCOPE_COMMON)
-#define IN_CONTEXT (IN_SPECIFIC | IN_COMMON)
-#define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
-
-/* What is read of a field; others are as if they were not there. */
-enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
-
-struct field {
-	enum scope scope;	/* SCOPE_NONE: there is none */
-	enum shape shape;
-	bool signed_items;	/* of an array of integers */
-	uint64_t index;		/* in its structure */
-};
 
 /* Roles of an event class. */
 enum role {
@@ -76,6 +59,7 @@ struct series {
 		uint64_t nr;
 	} *tallies;		/* by row of the stack */
 	size_t room;
+	/* Known at the end, by series_sum(). */
 	uint64_t nr;		/* samples in all */
 	bool used;		/* some stack has a value or a count */
 };
@@ -131,13 +115,15 @@ struct process {
 	int32_t pid;
 	struct image *image;
 	int64_t dumper;		/* thread that told the mappings; -1: none has */
-	uint32_t exec;		/* how often it has become another program */
+	uint32_t exec;		/* how often it has become another program; each begins with another image */
 };
 
-/* A call or span that is open. */
+/* A call or span that is open. What it has itself goes to its series when it is closed. */
 struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
 	flame_stack stack, caller;
+	int64_t value;
+	uint64_t nr;		/* 1 where its beginning counts */
 };
 
 struct open_frames {
@@ -150,15 +136,15 @@ struct open_frames {
 struct thread {
 	uint32_t host;
 	int32_t pid, tid;
-	struct process *process;
-	struct trace *trace;
-	char comm[64];
 	bool wanted;		/* by the filters */
-	uint32_t exec;		/* process->exec when it was last seen */
+	struct process *process;
+	const struct image *image;	/* process->image and process->exec when it was last seen */
+	uint32_t exec;
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
-	uint32_t calls_image;	/* number of the image that the addresses in calls are of */
+	struct trace *trace;
+	char comm[64];
 	/* Off the processor since then, with that stack; 0: it is not. */
 	int64_t off_since;
 	flame_stack off_stack;
@@ -188,6 +174,28 @@ struct code_slot {
 	flame_frame frame;
 };
 
+/* The stack of a function that was called lately, by address, caller and image. */
+struct call_slot {
+	uint64_t address;
+	const struct image *image;
+	flame_stack caller, stack;
+};
+
+#define CALL_SLOTS 4096
+
+/* A sample whose stack is looked for together with those of others: while one waits for memory the next goes on. */
+struct pending {
+	struct series *series;
+	const struct image *image;
+	uint64_t hash;
+	int64_t weight;
+	size_t at, nr;		/* words of its chain */
+	flame_stack root;
+	bool truncated;
+};
+
+#define NR_PENDING 16
+
 struct sink {
 	bt_self_component_sink *self;
 	bt_message_iterator *iterator;
@@ -208,6 +216,7 @@ struct sink {
 	struct trace **traces;
 	size_t nr_traces, room_traces;
 	struct trace *last_trace;
+	const bt_stream *last_stream;	/* of last_trace, which keeps it */
 	struct thread **threads;
 	size_t nr_threads, room_threads;
 	struct pointers by_tid, sleepers;
@@ -221,9 +230,12 @@ struct sink {
 
 	struct code_slot *codes;
 	uint32_t codes_mask, nr_codes;
+	struct call_slot *recent_calls;	/* CALL_SLOTS; NULL before the first call */
 	struct flame_cache chains, callbacks;
-	uint64_t *chain;
-	size_t room_chain;
+	uint64_t *chain;	/* words of the chains that are pending, then those of the one at hand */
+	size_t nr_chain, room_chain;
+	struct pending pending[NR_PENDING];
+	size_t nr_pending;
 
 	int64_t first_time, last_time, from, to;	/* window of the time parameter */
 	bool started;
@@ -248,21 +260,25 @@ static inline void series_add(struct sink *s, struct series *series, flame_stack
 	if (__builtin_add_overflow(t->value, value, &t->value))
 		sink_fail(s, FLAME_EOVERFLOW);
 	t->nr += nr;
-	series->nr += nr;
-	series->used = true;
 }
 
 struct series *series_get(struct sink *s, const char *name, const struct series *like);
-/* Add the time from @from to @to, as far as it lies in the window. */
-static inline void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
+/* Find out whether @series has anything. */
+void series_sum(struct series *series);
+/* Add the time from @from to @to, as far as it lies in the window, to *@sum. */
+static inline void time_add(struct sink *s, int64_t *sum, int64_t from, int64_t to)
 {
+	int64_t time;
+
 	if (from < s->from)
 		from = s->from;
 	if (to > s->to)
 		to = s->to;
 	/* Clocks of two processors may differ by a little. */
-	if (to > from)
-		series_add(s, series, stack, to - from, 0);
+	if (to <= from)
+		return;
+	if (__builtin_sub_overflow(to, from, &time) || __builtin_add_overflow(*sum, time, sum))
+		sink_fail(s, FLAME_EOVERFLOW);
 }
 
 static inline bool in_window(const struct sink *s, int64_t time)
@@ -270,36 +286,89 @@ static inline bool in_window(const struct sink *s, int64_t time)
 	return time >= s->from && time <= s->to;
 }
 
-/* ---- fields.c ---- */
-struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
-const bt_field *field_borrow(const bt_event *event, const struct field *f);
-/* Return: false where there is none; signed ones are sign-extended. */
-bool field_number(const bt_event *event, const struct field *f, uint64_t *value);
-/* The same for two fields, of which @a is likely to stand beside @b. Those that there are not stay as they were. */
-void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b);
-/* Return: NULL where there is none. */
-const char *field_text(const bt_event *event, const struct field *f);
-/* The text of member @name of a structure. */
-const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
-
 /* ---- classes.c ---- */
-struct event_class *class_get(struct sink *s, const bt_event_class *class);
+struct event_class *class_find(struct sink *s, const bt_event_class *class);
 struct trace *trace_get(struct sink *s, const bt_trace *trace);
 
+static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
+{
+	return &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
+}
+
+/* Return: NULL without memory. */
+static inline struct event_class *class_get(struct sink *s, const bt_event_class *class)
+{
+	struct event_class *c = *class_place(s, class);
+
+	return c && c->class == class ? c : class_find(s, class);
+}
+
 /* ---- threads.c ---- */
-/* Return: the thread that @ev is of, up to date; NULL without memory. */
-struct thread *thread_of(struct sink *s, const struct event *ev);
-struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+/* Return: NULL without memory. */
+struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+/* The process has mapped something else, or is another program. */
+void thread_renew(struct sink *s, struct thread *t);
+
+static inline struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+{
+	struct thread *t = s->recent_threads[(uint32_t)tid % RECENT];
+
+	return t && t->tid == tid && t->pid == pid && t->host == trace->host ? t : thread_find(s, trace, pid, tid);
+}
+
 void thread_set_comm(struct sink *s, struct thread *t, const char *comm);
 /* The root of a sample: the thread's, or what the root parameter says. */
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev);
 struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
 /* Events of @trace were lost: nobody knows what is open. */
 void threads_cut(struct sink *s, const struct trace *trace);
-/* Return: false where the frame is too deep. */
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller);
+/* Make room for one more frame. Return: false where it is too deep, or there is no memory. */
+bool open_grow(struct sink *s, struct open_frames *open);
+/* Close all but @stay frames. */
+void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay);
+/* At the end: what the open ones have until now is added. */
+void threads_settle(struct sink *s);
 void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
+
+/* Return: the thread that @ev is of, up to date; NULL without memory. */
+static inline struct thread *thread_of(struct sink *s, const struct event *ev)
+{
+	const struct event_class *c = ev->class;
+	int32_t pid = ev->trace->pid, tid = -1;
+	struct thread *t;
+
+	field_ids(ev->event, &c->pid, &c->tid, &pid, &tid);
+	t = thread_get(s, ev->trace, pid, tid);
+	if (!t)
+		return NULL;
+	if (c->comm.scope) {
+		const char *comm = field_text(ev->event, &c->comm);
+
+		if (comm)
+			thread_set_comm(s, t, comm);
+	}
+	if (t->image != t->process->image)
+		thread_renew(s, t);
+	return t;
+}
+
+/* The time since the last event belongs to the frame on top. */
+static inline void open_charge(struct sink *s, struct open_frames *open, int64_t time)
+{
+	if (open->nr)
+		time_add(s, &open->frames[open->nr - 1].value, open->time, time);
+	open->time = time;
+}
+
+/* Return: false where the frame is too deep. */
+static inline bool open_push(struct sink *s, struct open_frames *open, const struct open_frame *frame)
+{
+	if ((open->nr == open->room || open->too_deep) && !open_grow(s, open))
+		return false;
+	open->frames[open->nr++] = *frame;
+	return true;
+}
 
 /* ---- the rooms of the roles ---- */
 void calls_entry(struct sink *s, const struct event *ev);
@@ -308,6 +377,8 @@ void calls_cut(struct sink *s, struct thread *t);
 /* Return: the event's stack, whatever it holds. */
 flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t);
 void sample_event(struct sink *s, const struct event *ev);
+/* Find the stacks of the samples that are pending, and add their values. */
+void samples_settle(struct sink *s);
 void switch_event(struct sink *s, const struct event *ev);
 void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);

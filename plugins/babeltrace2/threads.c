@@ -171,8 +171,10 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 	t->trace = trace;
 	s->threads[s->nr_threads++] = t;
 	t->process = process_get(s, trace->host, pid);
-	if (t->process)
+	if (t->process) {
 		t->exec = t->process->exec;
+		t->image = t->process->image;
+	}
 	if (trace->comm)
 		snprintf(t->comm, sizeof(t->comm), "%s", trace->comm);
 	set_root(s, t);
@@ -180,15 +182,12 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 	return t->process ? t : NULL;
 }
 
-struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
 {
+	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t;
 	const struct pointers *p = &s->by_tid;
-	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t = *recent;
 
-	if (t && t->tid == tid && t->pid == pid && t->host == trace->host)
-		return t;
-	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i];
-	     i = (i + 1) & p->mask) {
+	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
 		t = p->slots[i];
 		if (t->tid == tid && t->pid == pid && t->host == trace->host)
 			return *recent = t;
@@ -196,20 +195,16 @@ struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int3
 	return *recent = thread_new(s, trace, pid, tid);
 }
 
-struct thread *thread_of(struct sink *s, const struct event *ev)
+/* What was called at an address lately was another function, maybe. */
+static void forget_closed(struct open_frames *open)
 {
-	const struct event_class *c = ev->class;
-	int32_t pid = ev->trace->pid, tid = -1;
-	struct thread *t;
-	const char *comm;
+	if (open->room > open->nr)
+		memset(open->frames + open->nr, 0, (open->room - open->nr) * sizeof(*open->frames));
+}
 
-	field_ids(ev->event, &c->pid, &c->tid, &pid, &tid);
-	t = thread_get(s, ev->trace, pid, tid);
-	if (!t)
-		return NULL;
-	comm = c->comm.scope ? field_text(ev->event, &c->comm) : NULL;
-	if (comm)
-		thread_set_comm(s, t, comm);
+void thread_renew(struct sink *s, struct thread *t)
+{
+	t->image = t->process->image;
 	/* Another program runs in the process: nothing that was open will be closed. */
 	if (t->exec != t->process->exec) {
 		t->exec = t->process->exec;
@@ -217,7 +212,7 @@ struct thread *thread_of(struct sink *s, const struct event *ev)
 		spans_cut(s, t);
 		t->lost_root = 0;
 	}
-	return t;
+	forget_closed(&t->calls);
 }
 
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev)
@@ -245,29 +240,51 @@ flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev
 
 /* ---- what is open in a thread ---- */
 
-static bool open_grow(struct open_frames *open)
+bool open_grow(struct sink *s, struct open_frames *open)
 {
 	size_t room = open->room;
 
-	if (!array_reserve((void **)&open->frames, &room, (size_t)open->nr + 1, sizeof(*open->frames)))
-		return false;
-	memset(open->frames + open->room, 0, (room - open->room) * sizeof(*open->frames));
-	open->room = (uint32_t)room;
-	return true;
-}
-
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller)
-{
 	if (open->nr >= BT2_DEPTH_MAX || open->too_deep) {
 		open->too_deep++;
 		return false;
 	}
-	if (open->nr == open->room && !open_grow(open)) {
+	if (!array_reserve((void **)&open->frames, &room, (size_t)open->nr + 1, sizeof(*open->frames))) {
 		sink_fail(s, FLAME_ENOMEM);
 		return false;
 	}
-	open->frames[open->nr++] = (struct open_frame){ .key = key, .stack = stack, .caller = caller };
+	if (room > BT2_DEPTH_MAX)
+		room = BT2_DEPTH_MAX;
+	open->room = (uint32_t)room;
+	forget_closed(open);
 	return true;
+}
+
+void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay)
+{
+	while (open->nr > stay) {
+		const struct open_frame *f = &open->frames[--open->nr];
+
+		series_add(s, series, f->stack, f->value, f->nr);
+	}
+}
+
+static void settle(struct sink *s, struct series *series, struct open_frames *open)
+{
+	for (uint32_t i = 0; i < open->nr; i++) {
+		struct open_frame *f = &open->frames[i];
+
+		series_add(s, series, f->stack, f->value, f->nr);
+		f->value = 0;
+		f->nr = 0;
+	}
+}
+
+void threads_settle(struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_threads; i++) {
+		settle(s, s->calls, &s->threads[i]->calls);
+		settle(s, s->spans, &s->threads[i]->spans);
+	}
 }
 
 void threads_cut(struct sink *s, const struct trace *trace)

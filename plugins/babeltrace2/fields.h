@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FLAME_BT2_FIELDS_H
+#define FLAME_BT2_FIELDS_H
+/*
+ * fields.h - fields of events by place. Names are compared once an event class; what is read of every
+ * event is inlined, for then babeltrace2's own functions are all that is left.
+ */
+#include <babeltrace2/babeltrace.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Where a field is. */
+enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
+#define IN_PAYLOAD (1u << SCOPE_PAYLOAD)
+#define IN_SPECIFIC (1u << SCOPE_SPECIFIC)
+#define IN_COMMON (1u << SCOPE_COMMON)
+#define IN_CONTEXT (IN_SPECIFIC | IN_COMMON)
+#define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
+
+/* What is read of a field; others are as if they were not there. */
+enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
+
+struct field {
+	enum scope scope;	/* SCOPE_NONE: there is none */
+	enum shape shape;
+	bool signed_items;	/* of an array of integers */
+	uint64_t index;		/* in its structure */
+};
+
+struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
+/* Return: NULL where there is none. */
+const char *field_text(const bt_event *event, const struct field *f);
+/* The text of member @name of a structure. */
+const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
+
+/* Return: the structure of all fields in @scope; NULL where the event has none. */
+static inline const bt_field *scope_borrow(const bt_event *event, enum scope scope)
+{
+	switch (scope) {
+	case SCOPE_PAYLOAD:
+		return bt_event_borrow_payload_field_const(event);
+	case SCOPE_COMMON:
+		return bt_event_borrow_common_context_field_const(event);
+	case SCOPE_SPECIFIC:
+		return bt_event_borrow_specific_context_field_const(event);
+	case SCOPE_NONE:
+		break;
+	}
+	return NULL;
+}
+
+/* Return: NULL where there is none. */
+static inline const bt_field *field_borrow(const bt_event *event, const struct field *f)
+{
+	const bt_field *all = scope_borrow(event, f->scope);
+
+	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
+}
+
+/* Return: false where @field is no number; signed ones are sign-extended. */
+static inline bool number_of(const bt_field *field, enum shape shape, uint64_t *value)
+{
+	if (shape == SHAPE_UNSIGNED)
+		*value = bt_field_integer_unsigned_get_value(field);
+	else if (shape == SHAPE_SIGNED)
+		*value = (uint64_t)bt_field_integer_signed_get_value(field);
+	else
+		return false;
+	return true;
+}
+
+/* Return: false where there is none. */
+static inline bool field_number(const bt_event *event, const struct field *f, uint64_t *value)
+{
+	const bt_field *field = field_borrow(event, f);
+
+	return field && number_of(field, f->shape, value);
+}
+
+static inline void member_id(const bt_field *all, const struct field *f, int32_t *id)
+{
+	uint64_t value;
+
+	if (all && number_of(bt_field_structure_borrow_member_field_by_index_const(all, f->index), f->shape, &value))
+		*id = (int32_t)value;
+}
+
+/* Two numbers, which are likely to stand beside each other. Those that there are not stay as they were. */
+static inline void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b)
+{
+	const bt_field *all = scope_borrow(event, b->scope);
+
+	member_id(all, b, id_b);
+	if (a->scope != b->scope)
+		all = scope_borrow(event, a->scope);
+	member_id(all, a, id_a);
+}
+
+#endif
