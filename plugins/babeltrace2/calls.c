@@ -22,26 +22,18 @@ static void count_entry(struct sink *s, const struct event *ev, flame_stack stac
 		series_add(s, series_get(s, "calls-not-nested", &like), stack, 1, 1);
 }
 
-static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t, uint64_t address)
+static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t)
 {
 	const char *name = ev->class->debug_info.scope ? field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
 
 	if (name && *name)
-		return code_frame_named(s, t->process->image, address, name);
-	return code_frame(s, t->process->image, address, CODE_FUNCTION);
+		return code_frame_named(s, t->image, ev->address, name);
+	return code_frame(s, t->image, ev->address, CODE_FUNCTION);
 }
 
-/* Loops call the same again: what was on @caller last is still behind the open frames. */
-static inline flame_stack stack_again(const struct open_frames *open, flame_stack caller, uint64_t address)
+static flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
 {
-	const struct open_frame *last = open->frames + open->nr;
-
-	return open->nr < open->room && last->caller == caller && last->key == address ? last->stack : 0;
-}
-
-static flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller,
-			      uint64_t address)
-{
+	uint64_t address = ev->address;
 	struct call_slot *slot;
 
 	if (!s->recent_calls)
@@ -55,39 +47,50 @@ static flame_stack find_stack(struct sink *s, const struct event *ev, const stru
 		return slot->stack;
 	*slot = (struct call_slot){
 		.address = address, .caller = caller, .image = t->image,
-		.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t, address)),
+		.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t)),
 	};
 	return slot->stack;
+}
+
+static flame_stack caller_of(struct sink *s, const struct event *ev, struct thread *t)
+{
+	const struct open_frames *open = &t->calls;
+
+	if (open->nr)
+		return open->frames[open->nr - 1].stack;
+	return t->lost_root ? t->lost_root : thread_root(s, t, ev);
 }
 
 void calls_entry(struct sink *s, const struct event *ev)
 {
 	struct thread *t = thread_of(s, ev);
-	struct open_frame frame = { 0 };
 	struct open_frames *open;
+	struct open_frame *f;
+	flame_stack caller;
 
 	if (!t || !t->wanted)
 		return;
-	if (!field_number(ev->event, &ev->class->address, &frame.key)) {
+	if (!ev->has_address) {
 		s->counts.calls_unmatched++;
 		return;
 	}
 	open = &t->calls;
 	open_charge(s, open, ev->time);
-	if (open->nr)
-		frame.caller = open->frames[open->nr - 1].stack;
-	else
-		frame.caller = t->lost_root ? t->lost_root : thread_root(s, t, ev);
-	frame.stack = stack_again(open, frame.caller, frame.key);
-	if (!frame.stack)
-		frame.stack = find_stack(s, ev, t, frame.caller, frame.key);
+	caller = caller_of(s, ev, t);
 	if (t->tid < 0 || !ev->class->has_clock) {
-		count_entry(s, ev, frame.stack);
+		count_entry(s, ev, find_stack(s, ev, t, caller));
 		return;
 	}
-	frame.nr = in_window(s, ev->time);
-	if (!open_push(s, open, &frame))
+	if (!open_room(s, open)) {
 		s->counts.calls_deep++;
+		return;
+	}
+	/* Loops call the same again: what was on the caller last is still behind the open frames. */
+	f = &open->frames[open->nr++];
+	if (f->caller != caller || f->key != ev->address || !f->stack)
+		*f = (struct open_frame){ .key = ev->address, .caller = caller, .stack = find_stack(s, ev, t, caller) };
+	f->value = 0;
+	f->nr = in_window(s, ev->time);
 }
 
 /* Return: how many frames stay open when @address returns; all where none of them is it. */
@@ -100,27 +103,13 @@ static uint32_t find_open(const struct open_frames *open, uint64_t address)
 	return i ? i - 1 : open->nr;
 }
 
-void calls_exit(struct sink *s, const struct event *ev)
+/* An exit of something else than what is on top. */
+static void exit_other(struct sink *s, struct open_frames *open, uint64_t address)
 {
-	struct thread *t = thread_of(s, ev);
-	struct open_frames *open;
-	uint64_t address;
 	uint32_t stay;
 
-	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
-		return;
-	open = &t->calls;
-	open_charge(s, open, ev->time);
 	if (open->too_deep) {
 		open->too_deep--;
-		return;
-	}
-	if (!open->nr) {
-		s->counts.calls_unmatched++;
-		return;
-	}
-	if (!field_number(ev->event, &ev->class->address, &address)) {
-		open_close(s, s->calls, open, open->nr - 1);
 		return;
 	}
 	stay = find_open(open, address);
@@ -129,6 +118,28 @@ void calls_exit(struct sink *s, const struct event *ev)
 	else
 		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
 	open_close(s, s->calls, open, stay);
+}
+
+void calls_exit(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_of(s, ev);
+	struct open_frames *open;
+	uint64_t address, top;
+
+	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
+		return;
+	open = &t->calls;
+	open_charge(s, open, ev->time);
+	if (!open->nr) {
+		s->counts.calls_unmatched++;
+		return;
+	}
+	top = open->frames[open->nr - 1].key;
+	address = ev->has_address ? ev->address : top;
+	if (address == top && !open->too_deep)
+		open_pop(s, s->calls, open);
+	else
+		exit_other(s, open, address);
 }
 
 void calls_cut(struct sink *s, struct thread *t)

@@ -34,12 +34,13 @@ static void find_thread_fields(struct event_class *c)
 {
 	static const char *const pid[] = { "pid", "vpid", NULL }, *const tid[] = { "tid", "vtid", NULL };
 
-	c->pid = field_find(c->class, "perf_pid", IN_PAYLOAD);
-	c->tid = field_find(c->class, "perf_tid", IN_PAYLOAD);
-	if (!c->pid.scope)
-		c->pid = find_first(c->class, pid, IN_CONTEXT);
-	if (!c->tid.scope)
-		c->tid = find_first(c->class, tid, IN_CONTEXT);
+	c->ids.pid = field_find(c->class, "perf_pid", IN_PAYLOAD);
+	c->ids.tid = field_find(c->class, "perf_tid", IN_PAYLOAD);
+	if (!c->ids.pid.scope)
+		c->ids.pid = find_first(c->class, pid, IN_CONTEXT);
+	if (!c->ids.tid.scope)
+		c->ids.tid = find_first(c->class, tid, IN_CONTEXT);
+	ids_prepare(&c->ids);
 	c->comm = field_find(c->class, "procname", IN_CONTEXT);
 	c->ip = field_find(c->class, "ip", IN_CONTEXT);
 	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
@@ -225,10 +226,8 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	return t;
 }
 
-struct trace *trace_get(struct sink *s, const bt_trace *trace)
+struct trace *trace_find(struct sink *s, const bt_trace *trace)
 {
-	if (s->last_trace && s->last_trace->trace == trace)
-		return s->last_trace;
 	for (size_t i = 0; i < s->nr_traces; i++) {
 		if (s->traces[i]->trace == trace)
 			return s->last_trace = s->traces[i];

@@ -52,6 +52,11 @@ static bool set_shape(struct field *f, const bt_field_class *class)
 
 struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes)
 {
+	static const scope_borrow borrow[] = {
+		[SCOPE_PAYLOAD] = bt_event_borrow_payload_field_const,
+		[SCOPE_SPECIFIC] = bt_event_borrow_specific_context_field_const,
+		[SCOPE_COMMON] = bt_event_borrow_common_context_field_const,
+	};
 	struct field f = { 0 };
 
 	for (enum scope scope = SCOPE_PAYLOAD; scope <= SCOPE_COMMON; scope++) {
@@ -66,11 +71,19 @@ struct field field_find(const bt_event_class *class, const char *name, unsigned 
 				continue;
 			if (set_shape(&f, bt_field_class_structure_member_borrow_field_class_const(m))) {
 				f.scope = scope;
+				f.borrow = borrow[scope];
 				return f;
 			}
 		}
 	}
 	return (struct field){ 0 };
+}
+
+void ids_prepare(struct ids *ids)
+{
+	const struct field *pid = &ids->pid, *tid = &ids->tid;
+
+	ids->both = pid->scope == tid->scope && pid->shape == SHAPE_SIGNED && tid->shape == SHAPE_SIGNED ? tid->borrow : NULL;
 }
 
 const char *field_text(const bt_event *event, const struct field *f)

@@ -20,11 +20,15 @@ enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
 /* What is read of a field; others are as if they were not there. */
 enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
 
+/* Return: the structure of all fields in a scope; NULL where the event has none. */
+typedef const bt_field *(*scope_borrow)(const bt_event *event);
+
 struct field {
 	enum scope scope;	/* SCOPE_NONE: there is none */
 	enum shape shape;
 	bool signed_items;	/* of an array of integers */
 	uint64_t index;		/* in its structure */
+	scope_borrow borrow;	/* that structure; NULL: there is none */
 };
 
 struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
@@ -33,26 +37,10 @@ const char *field_text(const bt_event *event, const struct field *f);
 /* The text of member @name of a structure. */
 const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
 
-/* Return: the structure of all fields in @scope; NULL where the event has none. */
-static inline const bt_field *scope_borrow(const bt_event *event, enum scope scope)
-{
-	switch (scope) {
-	case SCOPE_PAYLOAD:
-		return bt_event_borrow_payload_field_const(event);
-	case SCOPE_COMMON:
-		return bt_event_borrow_common_context_field_const(event);
-	case SCOPE_SPECIFIC:
-		return bt_event_borrow_specific_context_field_const(event);
-	case SCOPE_NONE:
-		break;
-	}
-	return NULL;
-}
-
 /* Return: NULL where there is none. */
 static inline const bt_field *field_borrow(const bt_event *event, const struct field *f)
 {
-	const bt_field *all = scope_borrow(event, f->scope);
+	const bt_field *all = f->borrow ? f->borrow(event) : NULL;
 
 	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
 }
@@ -77,23 +65,31 @@ static inline bool field_number(const bt_event *event, const struct field *f, ui
 	return field && number_of(field, f->shape, value);
 }
 
-static inline void member_id(const bt_field *all, const struct field *f, int32_t *id)
+/* What tells the thread: two numbers. */
+struct ids {
+	struct field pid, tid;
+	scope_borrow both;	/* both are signed and in this structure, as with all tracers; NULL: they are not */
+};
+
+void ids_prepare(struct ids *ids);
+
+/* Those that there are not stay as they were. */
+static inline void ids_get(const bt_event *event, const struct ids *ids, int32_t *pid, int32_t *tid)
 {
+	const bt_field *all = ids->both ? ids->both(event) : NULL;
 	uint64_t value;
 
-	if (all && number_of(bt_field_structure_borrow_member_field_by_index_const(all, f->index), f->shape, &value))
-		*id = (int32_t)value;
-}
-
-/* Two numbers, which are likely to stand beside each other. Those that there are not stay as they were. */
-static inline void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b)
-{
-	const bt_field *all = scope_borrow(event, b->scope);
-
-	member_id(all, b, id_b);
-	if (a->scope != b->scope)
-		all = scope_borrow(event, a->scope);
-	member_id(all, a, id_a);
+	if (all) {
+		*tid = (int32_t)bt_field_integer_signed_get_value(
+			bt_field_structure_borrow_member_field_by_index_const(all, ids->tid.index));
+		*pid = (int32_t)bt_field_integer_signed_get_value(
+			bt_field_structure_borrow_member_field_by_index_const(all, ids->pid.index));
+		return;
+	}
+	if (field_number(event, &ids->tid, &value))
+		*tid = (int32_t)value;
+	if (field_number(event, &ids->pid, &value))
+		*pid = (int32_t)value;
 }
 
 #endif

@@ -15,6 +15,7 @@
 
 #define CHAINS_MAX ((size_t)64 << 20)	/* bytes of chains whose stacks are remembered */
 #define CALLBACKS_MAX ((size_t)16 << 20)
+#define EVENTS_AT_ONCE 16	/* babeltrace2 hands over up to 15 messages at a time */
 
 void sink_fail(struct sink *s, int err)
 {
@@ -134,49 +135,43 @@ static void start_clock(struct sink *s, const struct event *ev)
 		s->to = ev->time + llround(p->to * 1e9);
 }
 
-/* Events of one stream often come one after the other. */
-static inline struct trace *trace_of(struct sink *s, const bt_event *event)
+/* Return: false where the event is of no use. */
+static inline bool read_event(struct sink *s, const bt_message *message, struct event *ev)
 {
-	const bt_stream *stream = bt_event_borrow_stream_const(event);
-
-	if (stream == s->last_stream && s->last_trace)
-		return s->last_trace;
-	s->last_stream = stream;
-	return trace_get(s, bt_stream_borrow_trace_const(stream));
-}
-
-static inline void on_event(struct sink *s, const bt_message *message)
-{
-	struct event ev = { .event = bt_message_event_borrow_event_const(message) };
-
-	ev.class = class_get(s, bt_event_borrow_class_const(ev.event));
+	ev->event = bt_message_event_borrow_event_const(message);
+	ev->class = class_get(s, bt_event_borrow_class_const(ev->event));
 	s->counts.events++;
-	if (!ev.class || !ev.class->roles)
-		return;
-	ev.trace = trace_of(s, ev.event);
-	if (!ev.trace)
-		return;
-	if (ev.class->has_clock) {
+	if (!ev->class || !ev->class->roles)
+		return false;
+	ev->trace = trace_get(s, bt_event_borrow_stream_const(ev->event));
+	if (!ev->trace)
+		return false;
+	ev->time = 0;
+	if (ev->class->has_clock) {
 		const bt_clock_snapshot *snapshot = bt_message_event_borrow_default_clock_snapshot_const(message);
 
-		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ev.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ev->time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
 			s->counts.clockless++;
-			return;
+			return false;
 		}
-		s->last_time = ev.time;
+		s->last_time = ev->time;
 	} else {
 		s->counts.clockless++;
 	}
+	ev->pid = ev->trace->pid;
+	ev->tid = -1;
+	ids_get(ev->event, &ev->class->ids, &ev->pid, &ev->tid);
+	if (ev->class->roles & (ROLE_CALL_ENTRY | ROLE_CALL_EXIT))
+		ev->has_address = field_number(ev->event, &ev->class->address, &ev->address);
 	if (!s->started)
-		start_clock(s, &ev);
-	dispatch(s, &ev);
+		start_clock(s, ev);
+	return true;
 }
 
 static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint64_t nr, uint64_t *sum)
 {
-	struct trace *trace = trace_get(s, bt_stream_borrow_trace_const(stream));
+	struct trace *trace = trace_get(s, stream);
 
-	s->last_stream = stream;
 	if (counted)
 		*sum += nr;
 	else
@@ -202,6 +197,30 @@ static void on_other_message(struct sink *s, const bt_message *m, bt_message_typ
 	default:
 		break;
 	}
+}
+
+/* What there is to be read of events lies all over memory: reading several of them first makes them wait at once. */
+static void on_messages(struct sink *s, const bt_message *const *messages, uint64_t nr)
+{
+	struct event events[EVENTS_AT_ONCE];
+	uint64_t i = 0;
+
+	while (i < nr && !s->error) {
+		bt_message_type type = BT_MESSAGE_TYPE_EVENT;
+		size_t nr_events = 0;
+
+		for (; i < nr && nr_events < EVENTS_AT_ONCE; i++) {
+			type = bt_message_get_type(messages[i]);
+			if (type != BT_MESSAGE_TYPE_EVENT)
+				break;
+			nr_events += read_event(s, messages[i], &events[nr_events]);
+		}
+		for (size_t j = 0; j < nr_events && !s->error; j++)
+			dispatch(s, &events[j]);
+		if (type != BT_MESSAGE_TYPE_EVENT && !s->error)
+			on_other_message(s, messages[i++], type);
+	}
+	samples_settle(s);
 }
 
 /* ---- the component ---- */
@@ -246,16 +265,9 @@ bt_component_class_sink_consume_method_status flame_sink_consume(bt_self_compone
 								    "flame: the trace could not be read to its end; nothing is written");
 		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
 	}
-	for (uint64_t i = 0; i < nr; i++) {
-		bt_message_type type = bt_message_get_type(messages[i]);
-
-		if (type == BT_MESSAGE_TYPE_EVENT && !s->error)
-			on_event(s, messages[i]);
-		else if (!s->error)
-			on_other_message(s, messages[i], type);
+	on_messages(s, messages, nr);
+	for (uint64_t i = 0; i < nr; i++)
 		bt_message_put_ref(messages[i]);
-	}
-	samples_settle(s);
 	if (!s->error)
 		s->error = flame_profile_error(s->raw);
 	if (s->error) {

@@ -44,6 +44,9 @@ struct event {
 	struct event_class *class;
 	struct trace *trace;
 	int64_t time;		/* ns from the clock's origin; 0 where the stream has no clock */
+	int32_t pid, tid;	/* -1: not known */
+	uint64_t address;	/* of a call */
+	bool has_address;
 };
 
 /* Values of stacks that may be added up: a value type to be. */
@@ -71,7 +74,8 @@ struct event_class {
 	const bt_event_class *class;	/* a reference is held */
 	unsigned int roles;
 	bool has_clock;
-	struct field pid, tid, comm, ip, cpu, debug_info;
+	struct ids ids;
+	struct field comm, ip, cpu, debug_info;
 	struct field address;			/* of a call */
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
@@ -216,7 +220,6 @@ struct sink {
 	struct trace **traces;
 	size_t nr_traces, room_traces;
 	struct trace *last_trace;
-	const bt_stream *last_stream;	/* of last_trace, which keeps it */
 	struct thread **threads;
 	size_t nr_threads, room_threads;
 	struct pointers by_tid, sleepers;
@@ -288,7 +291,7 @@ static inline bool in_window(const struct sink *s, int64_t time)
 
 /* ---- classes.c ---- */
 struct event_class *class_find(struct sink *s, const bt_event_class *class);
-struct trace *trace_get(struct sink *s, const bt_trace *trace);
+struct trace *trace_find(struct sink *s, const bt_trace *trace);
 
 static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
 {
@@ -301,6 +304,14 @@ static inline struct event_class *class_get(struct sink *s, const bt_event_class
 	struct event_class *c = *class_place(s, class);
 
 	return c && c->class == class ? c : class_find(s, class);
+}
+
+/* Return: NULL without memory. */
+static inline struct trace *trace_get(struct sink *s, const bt_stream *stream)
+{
+	const bt_trace *trace = bt_stream_borrow_trace_const(stream);
+
+	return s->last_trace && s->last_trace->trace == trace ? s->last_trace : trace_find(s, trace);
 }
 
 /* ---- threads.c ---- */
@@ -331,19 +342,18 @@ void threads_settle(struct sink *s);
 void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
 
-/* Return: the thread that @ev is of, up to date; NULL without memory. */
-static inline struct thread *thread_of(struct sink *s, const struct event *ev)
+/*
+ * Return: the thread that @ev is of, up to date; NULL without memory. Compilers would make a call of it,
+ * which costs every event more than all that it does itself.
+ */
+__attribute__((always_inline)) static inline struct thread *thread_of(struct sink *s, const struct event *ev)
 {
-	const struct event_class *c = ev->class;
-	int32_t pid = ev->trace->pid, tid = -1;
-	struct thread *t;
+	struct thread *t = thread_get(s, ev->trace, ev->pid, ev->tid);
 
-	field_ids(ev->event, &c->pid, &c->tid, &pid, &tid);
-	t = thread_get(s, ev->trace, pid, tid);
 	if (!t)
 		return NULL;
-	if (c->comm.scope) {
-		const char *comm = field_text(ev->event, &c->comm);
+	if (ev->class->comm.scope) {
+		const char *comm = field_text(ev->event, &ev->class->comm);
 
 		if (comm)
 			thread_set_comm(s, t, comm);
@@ -361,13 +371,18 @@ static inline void open_charge(struct sink *s, struct open_frames *open, int64_t
 	open->time = time;
 }
 
-/* Return: false where the frame is too deep. */
-static inline bool open_push(struct sink *s, struct open_frames *open, const struct open_frame *frame)
+/* Return: false where there is no room for one more frame. */
+static inline bool open_room(struct sink *s, struct open_frames *open)
 {
-	if ((open->nr == open->room || open->too_deep) && !open_grow(s, open))
-		return false;
-	open->frames[open->nr++] = *frame;
-	return true;
+	return (open->nr < open->room && !open->too_deep) || open_grow(s, open);
+}
+
+/* Close the frame on top. */
+static inline void open_pop(struct sink *s, struct series *series, struct open_frames *open)
+{
+	const struct open_frame *f = &open->frames[--open->nr];
+
+	series_add(s, series, f->stack, f->value, f->nr);
 }
 
 /* ---- the rooms of the roles ---- */

@@ -216,8 +216,8 @@ void span_begin(struct sink *s, const struct event *ev)
 		s->counts.spans_threadless++;
 		if (frame.nr)
 			series_add(s, series_get(s, "spans-not-nested", &like), frame.stack, 1, 1);
-	} else {
-		open_push(s, &t->spans, &frame);
+	} else if (open_room(s, &t->spans)) {
+		t->spans.frames[t->spans.nr++] = frame;
 	}
 }
 

@@ -261,11 +261,8 @@ bool open_grow(struct sink *s, struct open_frames *open)
 
 void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay)
 {
-	while (open->nr > stay) {
-		const struct open_frame *f = &open->frames[--open->nr];
-
-		series_add(s, series, f->stack, f->value, f->nr);
-	}
+	while (open->nr > stay)
+		open_pop(s, series, open);
 }
 
 static void settle(struct sink *s, struct series *series, struct open_frames *open)
