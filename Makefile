@@ -294,6 +294,9 @@ $(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
 bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
+bench-babeltrace2: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
+	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
+
 fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
 	@mkdir -p $(O)/fuzz
 	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
@@ -311,7 +314,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
-	check-valgrind lint cover bench fuzz everything clean FORCE
+	check-valgrind lint cover bench bench-babeltrace2 fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -31,25 +31,63 @@ static flame_frame entry_frame(struct sink *s, const struct event *ev, const str
 	return code_frame(s, t->image, ev->address, CODE_FUNCTION);
 }
 
-static flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+static inline uint32_t call_hash(uint64_t address, flame_stack caller)
 {
-	uint64_t address = ev->address;
-	struct call_slot *slot;
+	return (uint32_t)hash_mix(address ^ HASH_A, caller ^ HASH_B);
+}
 
-	if (!s->recent_calls)
-		s->recent_calls = calloc(CALL_SLOTS, sizeof(*s->recent_calls));
-	if (!s->recent_calls) {
-		sink_fail(s, FLAME_ENOMEM);
-		return 0;
+static void put_call(struct image *m, const struct call_slot *call)
+{
+	uint32_t i = call_hash(call->address, call->caller) & m->calls_mask;
+
+	while (m->calls[i].stack)
+		i = (i + 1) & m->calls_mask;
+	m->calls[i] = *call;
+}
+
+static bool calls_grow(struct image *m)
+{
+	struct call_slot *old = m->calls;
+	size_t nr = old ? (size_t)m->calls_mask + 1 : 0, room = old ? 2 * nr : 128;
+
+	m->calls = calloc(room, sizeof(*m->calls));
+	if (!m->calls) {
+		m->calls = old;
+		return false;
 	}
-	slot = &s->recent_calls[hash_mix(address ^ HASH_A, caller ^ HASH_B) % CALL_SLOTS];
-	if (slot->address == address && slot->caller == caller && slot->image == t->image)
-		return slot->stack;
-	*slot = (struct call_slot){
-		.address = address, .caller = caller, .image = t->image,
-		.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t)),
-	};
-	return slot->stack;
+	m->calls_mask = (uint32_t)room - 1;
+	for (size_t i = 0; i < nr; i++) {
+		if (old[i].stack)
+			put_call(m, &old[i]);
+	}
+	free(old);
+	return true;
+}
+
+static flame_stack new_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+{
+	struct call_slot call = { .address = ev->address, .caller = caller };
+	struct image *m = t->image;
+
+	call.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t));
+	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m))
+		sink_fail(s, FLAME_ENOMEM);
+	else if (call.stack)
+		put_call(m, &call);
+	m->nr_calls++;
+	return call.stack;
+}
+
+static inline flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+{
+	const struct image *m = t->image;
+
+	for (uint32_t i = call_hash(ev->address, caller) & m->calls_mask; m->calls && m->calls[i].stack;
+	     i = (i + 1) & m->calls_mask) {
+		if (m->calls[i].address == ev->address && m->calls[i].caller == caller)
+			return m->calls[i].stack;
+	}
+	return new_stack(s, ev, t, caller);
 }
 
 static flame_stack caller_of(struct sink *s, const struct event *ev, struct thread *t)
@@ -85,12 +123,10 @@ void calls_entry(struct sink *s, const struct event *ev)
 		s->counts.calls_deep++;
 		return;
 	}
-	/* Loops call the same again: what was on the caller last is still behind the open frames. */
 	f = &open->frames[open->nr++];
-	if (f->caller != caller || f->key != ev->address || !f->stack)
-		*f = (struct open_frame){ .key = ev->address, .caller = caller, .stack = find_stack(s, ev, t, caller) };
-	f->value = 0;
-	f->nr = in_window(s, ev->time);
+	*f = (struct open_frame){
+		.key = ev->address, .stack = find_stack(s, ev, t, caller), .counts = in_window(s, ev->time),
+	};
 }
 
 /* Return: how many frames stay open when @address returns; all where none of them is it. */

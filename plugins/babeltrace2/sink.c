@@ -143,7 +143,8 @@ static inline bool read_event(struct sink *s, const bt_message *message, struct 
 	s->counts.events++;
 	if (!ev->class || !ev->class->roles)
 		return false;
-	ev->trace = trace_get(s, bt_event_borrow_stream_const(ev->event));
+	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
+	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(ev->event));
 	if (!ev->trace)
 		return false;
 	ev->time = 0;
@@ -186,6 +187,9 @@ static void on_other_message(struct sink *s, const bt_message *m, bt_message_typ
 	bool counted;
 
 	switch (type) {
+	case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+		trace_get(s, bt_message_stream_beginning_borrow_stream_const(m));
+		break;
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
 		counted = bt_message_discarded_events_get_count(m, &nr) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
 		on_loss(s, bt_message_discarded_events_borrow_stream_const(m), counted, nr, &s->counts.lost_events);
@@ -318,8 +322,10 @@ static void sink_free(struct sink *s)
 		free(s->threads[i]->calls.frames);
 		free(s->threads[i]->spans.frames);
 	}
-	for (size_t i = 1; i < s->nr_images; i++)
+	for (size_t i = 1; i < s->nr_images; i++) {
 		free(s->images[i]->maps);
+		free(s->images[i]->calls);
+	}
 	free_all(s->series, s->nr_series);
 	free_all(s->classes, s->nr_classes);
 	free_all(s->traces, s->nr_traces);
@@ -331,7 +337,6 @@ static void sink_free(struct sink *s)
 	free(s->by_pid.slots);
 	free(s->sleepers.slots);
 	free(s->codes);
-	free(s->recent_calls);
 	free(s->chain);
 	flame_cache_release(&s->chains);
 	flame_cache_release(&s->callbacks);

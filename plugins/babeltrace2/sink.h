@@ -106,12 +106,20 @@ struct mapping {
 	bool moved;
 };
 
+/* The stack of a function that was called, by its address and its caller's stack. */
+struct call_slot {
+	uint64_t address;
+	flame_stack caller, stack;	/* stack 0: the slot is free */
+};
+
 /* What a process has mapped during some part of its life; addresses belong to one of these. */
 struct image {
 	uint32_t id;
 	uint32_t users;		/* processes that have it now */
 	struct mapping *maps;	/* sorted by start */
 	size_t nr, room;
+	struct call_slot *calls;	/* at most half full */
+	uint32_t calls_mask, nr_calls;
 };
 
 struct process {
@@ -125,13 +133,13 @@ struct process {
 /* A call or span that is open. What it has itself goes to its series when it is closed. */
 struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
-	flame_stack stack, caller;
 	int64_t value;
-	uint64_t nr;		/* 1 where its beginning counts */
+	flame_stack stack;
+	bool counts;		/* it began in the window */
 };
 
 struct open_frames {
-	struct open_frame *frames;	/* behind those that are open those that were */
+	struct open_frame *frames;
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
 	int64_t time;		/* of the last event: what came since belongs to the top */
@@ -142,7 +150,7 @@ struct thread {
 	int32_t pid, tid;
 	bool wanted;		/* by the filters */
 	struct process *process;
-	const struct image *image;	/* process->image and process->exec when it was last seen */
+	struct image *image;	/* process->image and process->exec when it was last seen */
 	uint32_t exec;
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
@@ -177,15 +185,6 @@ struct code_slot {
 	uint32_t image_flags;
 	flame_frame frame;
 };
-
-/* The stack of a function that was called lately, by address, caller and image. */
-struct call_slot {
-	uint64_t address;
-	const struct image *image;
-	flame_stack caller, stack;
-};
-
-#define CALL_SLOTS 4096
 
 /* A sample whose stack is looked for together with those of others: while one waits for memory the next goes on. */
 struct pending {
@@ -233,7 +232,6 @@ struct sink {
 
 	struct code_slot *codes;
 	uint32_t codes_mask, nr_codes;
-	struct call_slot *recent_calls;	/* CALL_SLOTS; NULL before the first call */
 	struct flame_cache chains, callbacks;
 	uint64_t *chain;	/* words of the chains that are pending, then those of the one at hand */
 	size_t nr_chain, room_chain;
@@ -382,7 +380,7 @@ static inline void open_pop(struct sink *s, struct series *series, struct open_f
 {
 	const struct open_frame *f = &open->frames[--open->nr];
 
-	series_add(s, series, f->stack, f->value, f->nr);
+	series_add(s, series, f->stack, f->value, f->counts);
 }
 
 /* ---- the rooms of the roles ---- */

@@ -204,17 +204,18 @@ void span_begin(struct sink *s, const struct event *ev)
 {
 	static const struct series like = { .unit = "count", .about = "beginnings of spans, not nested", .what = "spans",
 					    .rank = 5 };
-	struct open_frame frame = { .key = ev->class->span, .nr = in_window(s, ev->time) };
+	struct open_frame frame = { .key = ev->class->span, .counts = in_window(s, ev->time) };
 	struct thread *t = thread_of(s, ev);
+	flame_stack caller;
 
 	if (!t || !t->wanted)
 		return;
 	open_charge(s, &t->spans, ev->time);
-	frame.caller = t->spans.nr ? t->spans.frames[t->spans.nr - 1].stack : thread_root(s, t, ev);
-	frame.stack = flame_stack_push(s->raw, frame.caller, span_frame(s, ev, t));
+	caller = t->spans.nr ? t->spans.frames[t->spans.nr - 1].stack : thread_root(s, t, ev);
+	frame.stack = flame_stack_push(s->raw, caller, span_frame(s, ev, t));
 	if (t->tid < 0 || !ev->class->has_clock) {
 		s->counts.spans_threadless++;
-		if (frame.nr)
+		if (frame.counts)
 			series_add(s, series_get(s, "spans-not-nested", &like), frame.stack, 1, 1);
 	} else if (open_room(s, &t->spans)) {
 		t->spans.frames[t->spans.nr++] = frame;

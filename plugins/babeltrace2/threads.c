@@ -195,13 +195,6 @@ struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int
 	return *recent = thread_new(s, trace, pid, tid);
 }
 
-/* What was called at an address lately was another function, maybe. */
-static void forget_closed(struct open_frames *open)
-{
-	if (open->room > open->nr)
-		memset(open->frames + open->nr, 0, (open->room - open->nr) * sizeof(*open->frames));
-}
-
 void thread_renew(struct sink *s, struct thread *t)
 {
 	t->image = t->process->image;
@@ -212,7 +205,6 @@ void thread_renew(struct sink *s, struct thread *t)
 		spans_cut(s, t);
 		t->lost_root = 0;
 	}
-	forget_closed(&t->calls);
 }
 
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev)
@@ -255,7 +247,6 @@ bool open_grow(struct sink *s, struct open_frames *open)
 	if (room > BT2_DEPTH_MAX)
 		room = BT2_DEPTH_MAX;
 	open->room = (uint32_t)room;
-	forget_closed(open);
 	return true;
 }
 
@@ -270,9 +261,9 @@ static void settle(struct sink *s, struct series *series, struct open_frames *op
 	for (uint32_t i = 0; i < open->nr; i++) {
 		struct open_frame *f = &open->frames[i];
 
-		series_add(s, series, f->stack, f->value, f->nr);
+		series_add(s, series, f->stack, f->value, f->counts);
 		f->value = 0;
-		f->nr = 0;
+		f->counts = false;
 	}
 }
 
