@@ -139,8 +139,9 @@ $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
 
 BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
 
-# A dozen calls into babeltrace2 an event: -fno-plt makes them direct.
-$(BT2_OBJ): CPPFLAGS += -fno-plt $(shell $(PKG_CONFIG) --cflags babeltrace2)
+# A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs came with 2.1.
+BT2_BLOB := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_BLOB)
+$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_BLOB) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
 $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a

@@ -34,6 +34,10 @@ static enum shape shape_of(const bt_field_class *class)
 		return SHAPE_TEXT;
 	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY))
 		return SHAPE_ARRAY;
+#ifdef HAVE_BT2_BLOB
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_BLOB))
+		return SHAPE_BLOB;
+#endif
 	return type == BT_FIELD_CLASS_TYPE_STRUCTURE ? SHAPE_STRUCT : SHAPE_NONE;
 }
 
@@ -91,6 +95,27 @@ const char *field_text(const bt_event *event, const struct field *f)
 	const bt_field *field = f->scope && f->shape == SHAPE_TEXT ? field_borrow(event, f) : NULL;
 
 	return field ? bt_field_string_get_value(field) : NULL;
+}
+
+size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes, size_t room)
+{
+	const bt_field *field = field_borrow(event, f);
+	uint64_t nr = 0;
+
+#ifdef HAVE_BT2_BLOB
+	if (field && f->shape == SHAPE_BLOB) {
+		nr = bt_field_blob_get_length(field);
+		if (nr && nr <= room)
+			memcpy(bytes, bt_field_blob_get_data_const(field), nr);
+	}
+#endif
+	if (field && f->shape == SHAPE_ARRAY && !f->signed_items) {
+		nr = bt_field_array_get_length(field);
+		for (uint64_t i = 0; nr <= room && i < nr; i++)
+			bytes[i] = (uint8_t)bt_field_integer_unsigned_get_value(
+				bt_field_array_borrow_element_field_by_index_const(field, i));
+	}
+	return nr <= room ? nr : 0;
 }
 
 const char *field_member_text(const bt_event *event, const struct field *f, const char *name)

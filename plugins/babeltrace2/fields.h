@@ -7,6 +7,7 @@
  */
 #include <babeltrace2/babeltrace.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Where a field is. */
@@ -18,7 +19,7 @@ enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
 #define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
 
 /* What is read of a field; others are as if they were not there. */
-enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
+enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT, SHAPE_BLOB };
 
 /* Return: the structure of all fields in a scope; NULL where the event has none. */
 typedef const bt_field *(*scope_borrow)(const bt_event *event);
@@ -34,6 +35,8 @@ struct field {
 struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
 /* Return: NULL where there is none. */
 const char *field_text(const bt_event *event, const struct field *f);
+/* Copy the bytes of a BLOB, or of an array of numbers. Return: how many; 0 where there are none, or more than @room. */
+size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes, size_t room);
 /* The text of member @name of a structure. */
 const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
 

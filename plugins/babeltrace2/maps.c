@@ -164,21 +164,19 @@ static void on_build_id(struct sink *s, const struct event *ev)
 {
 	struct thread *t = thread_of(s, ev);
 	const struct field *f = ev->class->f;
-	const bt_field *array = f[F_PATH].scope ? field_borrow(ev->event, &f[F_PATH]) : NULL;
 	struct image *image = t ? t->process->image : NULL;
-	uint64_t start, nr = array ? bt_field_array_get_length(array) : 0;
+	uint8_t id[FLAME_BUILD_ID_MAX];
+	size_t nr = field_bytes(ev->event, &f[F_PATH], id, sizeof(id));
+	uint64_t start;
 
-	if (!image || !nr || nr > FLAME_BUILD_ID_MAX || f[F_PATH].signed_items ||
-	    !field_number(ev->event, &f[F_START], &start))
+	if (!image || !nr || !field_number(ev->event, &f[F_START], &start))
 		return;
 	for (size_t i = 0; i < image->nr; i++) {
 		struct mapping *map = &image->maps[i];
 
 		if (map->start != start || map->nr_build_id)
 			continue;
-		for (uint64_t j = 0; j < nr; j++)
-			map->build_id[j] = (uint8_t)bt_field_integer_unsigned_get_value(
-				bt_field_array_borrow_element_field_by_index_const(array, j));
+		memcpy(map->build_id, id, nr);
 		map->nr_build_id = (uint8_t)nr;
 	}
 }
