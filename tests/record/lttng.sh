@@ -1,16 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# lttng.sh BIN_DIR - record programs with LTTng-UST's function tracing and with perf's CTF, as they are
-# installed here, and compare what the babeltrace2 plugin makes of them with what awk computes from
-# babeltrace2's own text.
+# lttng.sh BIN_DIR - record programs with LTTng-UST's function tracing, to files and live through a relay
+# daemon, and with perf's CTF, as they are installed here, and compare what the babeltrace2 plugin makes of
+# them with what awk computes from babeltrace2's own text.
 
 bin=${1:?usage: tests/record/lttng.sh BIN_DIR}
 bin=$(cd "$bin" && pwd) || exit 2
 tmp=$(mktemp -d) || exit 2
 session=flame-$$
 daemon=
-trap 'lttng destroy "$session" >/dev/null 2>&1; [ -z "$daemon" ] || kill "$daemon"; rm -rf "$tmp"' EXIT
+relay=
+end() {
+	for s in "$session" "$session-end" "$session-int"; do
+		lttng destroy "$s" >/dev/null 2>&1
+	done
+	[ -z "$relay" ] || kill "$relay"
+	[ -z "$daemon" ] || kill "$daemon"
+	rm -rf "$tmp"
+}
+trap end EXIT
 trap 'exit 1' INT TERM HUP
 LC_ALL=C
 export LC_ALL
@@ -37,19 +46,30 @@ command -v babeltrace2 >/dev/null 2>&1 || skip "there is no babeltrace2"
 BABELTRACE_PLUGIN_PATH=$bin/babeltrace2
 export BABELTRACE_PLUGIN_PATH
 cat >"$tmp/calls.c" <<'END'
+#include <unistd.h>
 #define NOT __attribute__((noinline, no_instrument_function))
 static volatile int sink;
 NOT static void work(int n) { for (int i = 0; i < n * 1000; i++) sink += i; }
 static __attribute__((noinline)) void leaf(void) { work(3); }
 static __attribute__((noinline)) void middle(void) { leaf(); work(1); leaf(); }
-int main(void) { for (int i = 0; i < 50; i++) middle(); return 0; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 50; i++) {
+		middle();
+		if (argc > 1)
+			usleep(10000);
+	}
+	return 0;
+}
 END
 cd "$tmp" || exit 2
 ${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c || skip "the program does not compile"
 
-# The sums of awk: wall time of a frame itself, by its function's address; one thread.
+# reference TRACE MODE [OPTION...]: the sums of awk, all time in functions or all calls; one thread.
 reference() {
-	babeltrace2 --clock-seconds "$1" | awk -v mode="$2" '
+	trace=$1 mode=$2
+	shift 2
+	babeltrace2 --clock-seconds "$trace" "$@" | awk -v mode="$mode" '
 		/func_entry|func_exit/ {
 			match($0, /\[[0-9.]+\]/)
 			split(substr($0, RSTART + 1, RLENGTH - 2), t, ".")
@@ -61,24 +81,39 @@ reference() {
 		END { printf "%.0f\n", mode == "calls" ? calls : self }'
 }
 
-lttng_part() {
-	command -v lttng >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng"; return; }
+# record NAME OPTION...: a session that records all there is of function tracing
+record() {
+	name=$1
+	shift
+	lttng create "$name" "$@" >lttng.log 2>&1 &&
+		lttng enable-channel -u -s "$name" --subbuf-size=1M ch0 >>lttng.log 2>&1 &&
+		lttng enable-event -u -s "$name" -c ch0 -a >>lttng.log 2>&1 &&
+		lttng add-context -u -s "$name" -c ch0 -t vpid -t vtid -t procname -t ip >>lttng.log 2>&1 &&
+		lttng start "$name" >>lttng.log 2>&1 || { echo "SKIP lttng: $(tail -n 1 lttng.log)"; return 1; }
+}
+
+# stop NAME
+stop() {
+	lttng stop "$1" >>lttng.log 2>&1
+	lttng destroy "$1" >>lttng.log 2>&1
+}
+
+find_lttng() {
+	command -v lttng >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng"; return 1; }
 	so=$(ls /usr/lib/*/liblttng-ust-cyg-profile-fast.so /usr/lib/liblttng-ust-cyg-profile-fast.so 2>/dev/null | head -n 1)
 	[ -n "$so" ] || so=$(ls /usr/lib/*/liblttng-ust-cyg-profile-fast.so.* 2>/dev/null | head -n 1)
-	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return; }
+	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return 1; }
 	if ! lttng list >/dev/null 2>&1; then
 		lttng-sessiond --no-kernel >sessiond.log 2>&1 &
 		daemon=$!
 		sleep 2
 	fi
-	lttng create "$session" --output="$tmp/trace" >lttng.log 2>&1 &&
-		lttng enable-channel -u -s "$session" --subbuf-size=1M ch0 >>lttng.log 2>&1 &&
-		lttng enable-event -u -s "$session" -c ch0 -a >>lttng.log 2>&1 &&
-		lttng add-context -u -s "$session" -c ch0 -t vpid -t vtid -t procname -t ip >>lttng.log 2>&1 &&
-		lttng start "$session" >>lttng.log 2>&1 || { echo "SKIP lttng: $(tail -n 1 lttng.log)"; return; }
+}
+
+files_part() {
+	record "$session" --output="$tmp/trace" || return
 	LD_PRELOAD=$so ./calls
-	lttng stop "$session" >>lttng.log 2>&1
-	lttng destroy "$session" >>lttng.log 2>&1
+	stop "$session"
 
 	# The line of the README, word for word.
 	ln -s trace TRACE
@@ -101,6 +136,51 @@ lttng_part() {
 	ok "calls: $(cat want) in, $(cat got) out" $?
 	printf 'calls;main 1\ncalls;main;middle 50\ncalls;main;middle;leaf 100\n' | cmp -s - calls.folded
 	ok "calls by stack: $(tr '\n' ',' <calls.folded)" $?
+
+	# The trimmer cuts calls in two: exits without entries before it, open calls behind.
+	babeltrace2 --clock-seconds trace | awk '/func_/ && (++n == 100 || n == 201) { match($0, /[0-9]+\.[0-9]+/); print substr($0, RSTART, RLENGTH) }' >range
+	range="--begin=$(sed -n 1p range) --end=$(sed -n 2p range)"
+	# shellcheck disable=SC2086 # two options
+	reference trace self $range >want
+	# shellcheck disable=SC2086
+	babeltrace2 trace --component=sink.flame.folded $range 2>err | awk '{ sum += $NF } END { printf "%.0f\n", sum }' >got
+	[ "$(cat want)" -gt 0 ] && cmp -s want got && grep -q 'function exits had no entry' err
+	ok "behind the trimmer: $(cat want) ns in, $(cat got) out" $?
+}
+
+# Two sessions record the same run: one is read to its end, the other is interrupted.
+live_part() {
+	command -v lttng-relayd >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng-relayd"; return; }
+	port=$((20000 + $$ % 20000))
+	lttng-relayd --output="$tmp/relay" --control-port=tcp://127.0.0.1:$port --data-port=tcp://127.0.0.1:$((port + 1)) \
+		--live-port=tcp://127.0.0.1:$((port + 2)) >relayd.log 2>&1 &
+	relay=$!
+	sleep 1
+	url=net://127.0.0.1:$((port + 2))/host/$(hostname)
+	for s in "$session-end" "$session-int"; do
+		record "$s" --live=100000 --ctrl-url=tcp://127.0.0.1:$port --data-url=tcp://127.0.0.1:$((port + 1)) || return
+		# Shells have what runs in the background ignore the signal.
+		env --default-signal=INT babeltrace2 --input-format=lttng-live "$url/$s" --component=sink.flame.svg \
+			--params="output=\"$s.svg\",folded=\"$s.folded\"" 2>"$s.err" &
+		viewer=$!
+		[ "$s" = "$session-int" ] || viewer_to_end=$!
+	done
+	sleep 1
+	LD_PRELOAD=$so ./calls slowly
+	sleep 1
+	kill -INT "$viewer"
+	wait "$viewer"
+	grep -q 'interrupted: what came until now is written' "$session-int.err" && grep -q '^calls;main;middle;leaf [1-9]' "$session-int.folded" &&
+		grep -q 'leaf' "$session-int.svg"
+	ok "live, interrupted: $(head -n 2 "$session-int.err" | tr '\n' ' ')" $?
+	stop "$session-end"
+	stop "$session-int"
+	wait "$viewer_to_end"
+	ok "live, to its end: $(head -n 2 "$session-end.err" | tr '\n' ' ')" $?
+	find relay -type d -name ust -path "*$session-end*" >where
+	babeltrace2 "$(cat where)" --component=sink.flame.folded >want
+	cmp -s want "$session-end.folded" && grep -q '^calls;main;middle;leaf [1-9]' want
+	ok "live: the same as from the files of the relay daemon" $?
 }
 
 perf_part() {
@@ -118,7 +198,10 @@ perf_part() {
 	ok "perf: stacks are symbolised" $?
 }
 
-lttng_part
+if find_lttng; then
+	files_part
+	live_part
+fi
 perf_part
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
