@@ -26,6 +26,7 @@
 #include "../core/number.h"
 #include "../core/prefix.h"
 #include "../core/scan.h"
+#include "../core/span.h"
 #include "../core/units.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
@@ -278,24 +279,13 @@ static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_n
 	return st->nr_come - st->nr_gone == MAX_WAITING - 1 ? feed_oldest(rd) : 0;
 }
 
-static bool is_blank(char c)
+/* Cut the last word off @line, and the blanks around it. */
+static inline struct flame_span cut_word(struct flame_span *line)
 {
-	return c == ' ' || c == '\t';
-}
+	struct flame_span word = span_last_word(line);
 
-/* Cut the last blank-separated word off @line. */
-static struct flame_span cut_word(struct flame_span *line)
-{
-	size_t end = line->len, start;
-
-	while (end && is_blank(line->s[end - 1]))
-		end--;
-	for (start = end; start && !is_blank(line->s[start - 1]);)
-		start--;
-	line->len = start;
-	while (line->len && is_blank(line->s[line->len - 1]))
-		line->len--;
-	return (struct flame_span){ line->s + start, end - start };
+	*line = span_trim_end(*line);
+	return word;
 }
 
 static bool set_header(char *to, size_t room, struct flame_span line, const char *key)
@@ -338,7 +328,7 @@ static bool ends_in_number(struct flame_span s)
 
 	while (i && ((s.s[i - 1] >= '0' && s.s[i - 1] <= '9') || s.s[i - 1] == '.' || s.s[i - 1] == '-'))
 		i--;
-	return i > 1 && is_blank(s.s[i - 1]) &&
+	return i > 1 && is_space(s.s[i - 1]) &&
 	       flame_number_parse((struct flame_span){ s.s + i, s.len - i }, &n) == FLAME_NUMBER_OK;
 }
 
@@ -573,7 +563,7 @@ static int probe(struct flame_span head)
 
 		head.s += line.len + (nl != NULL);
 		head.len -= line.len + (nl != NULL);
-		while (line.len && (is_blank(line.s[line.len - 1]) || line.s[line.len - 1] == '\r'))
+		while (line.len && (is_space(line.s[line.len - 1]) || line.s[line.len - 1] == '\r'))
 			line.len--;
 		/* A line that the head cuts off tells nothing. */
 		if (!line.len || line.s[0] == '#' || (!nl && good + bad))

@@ -19,8 +19,7 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
-#include "../core/native.h"
-#include "../core/symbol.h"
+#include "../core/located.h"
 #include "../core/table.h"
 #include "../core/tracepoint.h"
 #include "../core/unwind.h"
@@ -50,8 +49,8 @@ enum perfdata_record_type {
 
 /* Sections of the header, by their bits. */
 enum perfdata_feature {
-	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4, PERFDATA_ARCH = 6,
-	PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
+	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4,
+	PERFDATA_VERSION = 5, PERFDATA_ARCH = 6, PERFDATA_NRCPUS = 7, PERFDATA_CMDLINE = 11, PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
 };
 
 /* Bits of sample_type. */
@@ -93,6 +92,8 @@ struct perfdata_attr {
 	uint32_t type, stack_user;
 	uint64_t config, sample_type, read_format, flags, branch_type, regs_user;
 	uint64_t period;	/* fixed one; 0 where perf adapted it to a frequency */
+	uint64_t frequency;	/* that one, or 0 */
+	uint16_t depth_max;	/* entries of a callchain; 0: the kernel's default */
 	unsigned int precise;
 	uint32_t id_at;		/* where its id stands in a sample; UINT32_MAX: nowhere */
 	uint32_t tail;		/* bytes of the sample_id behind other records; 0: none */
@@ -260,12 +261,6 @@ struct perfdata_tasks {
 	bool too_many_maps, too_many_modules;
 };
 
-struct perfdata_symbols {
-	struct flame_symbols *s;
-	uint32_t *values;	/* by location's row: a frame, or an index in many; 0: not made yet */
-	size_t nr_values, room_values;
-};
-
 /* A sample that waits for its user callchain. */
 struct perfdata_deferred {
 	uint32_t next;		/* of the same thread, older; 0: none */
@@ -292,7 +287,7 @@ struct perfdata {
 	size_t nr_build_ids, room_build_ids;
 	struct flame_cache build_id_names;	/* value: a build-id's index */
 	char arch[32], host[64], release[64];	/* "": not told */
-	struct perfdata_symbols symbols[2];	/* without and with inlined functions; made at the first address */
+	struct flame_located_symbols symbols[2];	/* without and with inlined functions; made at the first address */
 	struct flame_tracepoints *tracepoints;
 	struct perfdata_tasks tasks;
 	struct perfdata_stream *streams;
@@ -304,12 +299,9 @@ struct perfdata {
 	/* Stacks. */
 	struct flame_native_namer namer;
 	struct flame_cache chains;	/* root, maps, kernel and addresses: a stack */
-	flame_frame *many;
-	size_t nr_many, room_many;
+	struct flame_located_frames located;
 	uint64_t *key;			/* of a chain */
 	size_t room_key;
-	char *symbol;			/* with its offset */
-	size_t room_symbol;
 	flame_frame *frames;		/* of the sample at hand, leaf first */
 	size_t nr_frames, room_frames;
 	flame_frame *path;
@@ -324,6 +316,7 @@ struct perfdata {
 	/* What was met. */
 	bool has_start;
 	uint64_t start;		/* time of the first sample */
+	uint64_t first, last;	/* times of the samples that are used; 0: none yet */
 	uint64_t last_time;	/* of the last record that was used */
 	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */

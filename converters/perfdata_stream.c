@@ -41,9 +41,8 @@ static int damaged(const struct perfdata_stream *s, const char *what, uint64_t o
 {
 	struct flame_reader *rd = s->pd->rd;
 
-	rd->diag->damaged = true;
-	flame_diag_add(rd->diag, FLAME_WARNING, "perf.data: %s at byte %llu; what came before is used", what,
-		       (unsigned long long)offset);
+	flame_damaged(rd, "perf.data: %s at byte %llu; what came before is used", what,
+		      (unsigned long long)offset);
 	return 0;
 }
 

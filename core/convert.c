@@ -552,6 +552,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 		flame_profile_free(job.profile);
 		return err;
 	}
+	flame_meta(job.profile)->format = flame_intern(job.profile, job.rd.converter->name, strlen(job.rd.converter->name));
 	*profile = job.profile;
 	return 0;
 }

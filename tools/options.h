@@ -53,6 +53,8 @@ int tool_parse(struct tool *tool, int argc, char **argv);
 struct flame_profile *tool_read(struct tool *tool, size_t i);
 /* Return: the type to use, 0 after printing that there is none such. */
 flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p);
+/* One warning of what is wrong with @p, as input number @i gave it; nothing where nothing is or under --quiet. */
+void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type);
 /* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
 char *tool_count_name(const struct tool *tool, const struct flame_profile *p, flame_type type);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "svg.h"
-#include "utf8.h"
+#include "../utf8.h"
 
 /* A channel is base + int(range * v[which]); flat palettes use v[0] for all. */
 struct channel {

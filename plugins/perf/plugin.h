@@ -14,8 +14,7 @@
 #include <linux/perf_event.h>
 
 #include "../../core/cache.h"
-#include "../../core/native.h"
-#include "../../core/symbol.h"
+#include "../../core/located.h"
 #include "../../core/unwind.h"
 #include "../../tools/options.h"
 
@@ -49,12 +48,6 @@ struct plugin_sample {
 
 struct plugin_process;
 
-struct plugin_symbols {
-	struct flame_symbols *s;
-	uint32_t *values;	/* by location's row: an index in frames; 0: not made yet */
-	size_t nr_values, room_values;
-};
-
 struct plugin {
 	struct tool tool;
 	struct flame_reader rd;
@@ -63,15 +56,12 @@ struct plugin {
 	char **args;		/* the options as a program's */
 	int nr_args;
 
-	struct plugin_symbols symbols[2];	/* without and with inlined functions */
+	struct flame_located_symbols symbols[2];	/* without and with inlined functions */
 	struct flame_native_namer namer;
 	struct flame_cache chains;		/* root, process and addresses: a stack */
-	flame_frame *frames;			/* of locations: how many and that many frames, the outermost first */
-	size_t nr_frames, room_frames;
+	struct flame_located_frames located;
 	uint64_t *key;
 	size_t room_key;
-	char *name;				/* a symbol with its offset */
-	size_t room_name;
 	flame_frame *leaf_first;		/* frames of the sample at hand */
 	size_t nr_leaf_first, room_leaf_first;
 	flame_frame *path;

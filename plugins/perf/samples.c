@@ -41,28 +41,14 @@ static bool push_frame(struct plugin *p, flame_frame frame)
 	return true;
 }
 
-/* Push the frames that the namer has made. */
-static bool push_made(struct plugin *p, size_t nr)
+/* Push @nr frames, the outermost first; none is a failure. */
+static bool push_frames(struct plugin *p, const flame_frame *frames, size_t nr)
 {
 	bool ok = nr != 0;
 
-	while (ok && nr-- > 0)
-		ok = push_frame(p, p->namer.frames[nr]);
+	while (ok && nr > 0)
+		ok = push_frame(p, frames[--nr]);
 	return ok;
-}
-
-/* Set @code's symbol to @name with its offset, under --offsets. */
-static bool set_symbol(struct plugin *p, struct flame_native *code, struct flame_span name, uint64_t offset)
-{
-	code->symbol = name;
-	if (!p->tool.read.offsets || !name.len)
-		return true;
-	if (!array_reserve((void **)&p->name, &p->room_name, name.len + 24, 1))
-		return false;
-	memcpy(p->name, name.s, name.len);
-	code->symbol.len += (size_t)sprintf(p->name + name.len, "+0x%llx", (unsigned long long)offset);
-	code->symbol.s = p->name;
-	return true;
 }
 
 static bool is_file(const struct plugin_place *place)
@@ -77,14 +63,17 @@ static bool is_file(const struct plugin_place *place)
 /* The frame of what perf says; @place NULL: it knows of nothing there. */
 static bool push_perfs(struct plugin *p, const struct plugin_place *place, uint64_t address, bool is_caller)
 {
-	struct flame_native code = { .module = span(place ? place->module : NULL) };
+	struct flame_native code = { .symbol = span(place ? place->symbol : NULL), .module = span(place ? place->module : NULL) };
 	char text[20];
+	size_t nr;
 
 	p->nr_unnamed += place && !place->symbol && is_file(place);
 
 	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
-	return set_symbol(p, &code, span(place ? place->symbol : NULL), place ? place->offset + is_caller : 0) &&
-	       push_made(p, flame_native_frames(&p->namer, &p->rd, &code));
+	if (!flame_native_offset(&p->namer, &p->rd, &code, place ? place->offset + is_caller : 0))
+		return false;
+	nr = flame_native_frames(&p->namer, &p->rd, &code);
+	return push_frames(p, p->namer.frames, nr);
 }
 
 flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_place *place, bool inlines)
@@ -106,72 +95,20 @@ flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_pl
 	return p->symbols[inlines].s ? flame_module_row(p->symbols[inlines].s, &info) : 0;
 }
 
-/* --srcline: where in its source the frame is. */
-static flame_frame with_line(struct plugin *p, flame_frame frame, const struct flame_symbol_frame *f)
-{
-	struct flame_frame_info info;
-	const char *base;
-	char *line;
-	int n;
-
-	if (!frame || !p->tool.read.srcline || !f->file || !f->line)
-		return frame;
-	base = strrchr(f->file, '/');
-	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
-	if (n < 0)
-		return 0;
-	info = *flame_frame_get(p->profile, frame);
-	info.name = flame_name_at_line(&p->namer, &p->rd, flame_string_get(p->profile, info.name),
-				       (struct flame_span){ line, (size_t)n });
-	free(line);
-	return flame_frame_row(p->profile, &info);
-}
-
-/* Append the frames of a location to frames. Return: their index; 0 after a failure. */
-static uint32_t make_frames(struct plugin *p, const char *module, const struct flame_location *loc, bool is_caller)
-{
-	size_t at = p->nr_frames ? p->nr_frames : 1, nr = at + 1;
-
-	for (uint32_t i = 0; i < loc->nr_frames; i++) {
-		const struct flame_symbol_frame *f = &loc->frames[i];
-		struct flame_native code = { .module = span(module), .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
-		size_t made;
-
-		if (!set_symbol(p, &code, (struct flame_span){ f->name, f->name_len }, loc->offset + is_caller))
-			return 0;
-		made = flame_native_frames(&p->namer, &p->rd, &code);
-		if (!made || !array_reserve((void **)&p->frames, &p->room_frames, nr + made, sizeof(*p->frames)))
-			return 0;
-		p->namer.frames[made - 1] = with_line(p, p->namer.frames[made - 1], f);
-		memcpy(p->frames + nr, p->namer.frames, made * sizeof(*p->frames));
-		nr += made;
-	}
-	if (nr > UINT32_MAX)
-		return 0;
-	p->frames[at] = (flame_frame)(nr - at - 1);
-	p->nr_frames = nr;
-	return (uint32_t)at;
-}
-
 static bool push_location(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
 {
-	struct plugin_symbols *symbols = &p->symbols[way->inlines];
-	bool ok = true;
-	uint32_t at;
+	uint32_t *value = flame_located_value(&p->symbols[way->inlines], loc->row);
+	const flame_frame *frames;
+	size_t nr;
 
-	while (loc->row >= symbols->nr_values) {
-		if (!array_reserve((void **)&symbols->values, &symbols->room_values, symbols->nr_values + 1, sizeof(uint32_t)))
-			return false;
-		symbols->values[symbols->nr_values++] = 0;
-	}
-	if (!symbols->values[loc->row])
-		symbols->values[loc->row] = make_frames(p, module, loc, way->is_caller);
-	at = symbols->values[loc->row];
-	if (!at)
+	if (!value)
 		return false;
-	for (uint32_t i = p->frames[at]; ok && i > 0; i--)
-		ok = push_frame(p, p->frames[at + i]);
-	return ok;
+	if (!*value) {
+		nr = flame_location_frames(&p->namer, &p->rd, span(module), loc, way->is_caller);
+		*value = flame_located_put(&p->located, p->namer.frames, nr);
+	}
+	frames = flame_located_get(&p->located, value, &nr);
+	return push_frames(p, frames, nr);
 }
 
 /* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
@@ -382,6 +319,19 @@ static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
 	return p->last_root;
 }
 
+/* The first event's is what is used by default. */
+static void note_rate(struct plugin *p, const struct perf_event_attr *attr)
+{
+	struct flame_meta *meta = flame_meta(p->profile);
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	if (attr->freq)
+		meta->frequency_hz = attr->sample_freq <= UINT32_MAX ? (uint32_t)attr->sample_freq : 0;
+	else
+		meta->period = attr->sample_period;
+}
+
 static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 {
 	bool has_period = s->attr->sample_type & PERF_SAMPLE_PERIOD || (!s->attr->freq && s->attr->sample_period);
@@ -393,6 +343,7 @@ static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 	p->last_event = strdup(name);
 	p->last_has_period = has_period;
 	p->last_type = flame_event_type(p->profile, span(name), has_period);
+	note_rate(p, s->attr);
 	return p->last_type;
 }
 
@@ -412,6 +363,8 @@ int plugin_sample(struct plugin *p, const struct plugin_sample *s)
 
 	if (p->failed || is_outside(p, s))
 		return p->failed;
+	if (s->attr->sample_type & PERF_SAMPLE_TIME)
+		flame_meta_time(p->profile, s->time);
 	p->nr_samples++;
 	if (s->period > INT64_MAX)
 		return p->failed = FLAME_EOVERFLOW;
@@ -452,13 +405,10 @@ void plugin_samples_release(struct plugin *p)
 {
 	flame_native_namer_release(&p->namer);
 	flame_cache_release(&p->chains);
-	for (size_t i = 0; i < 2; i++) {
-		flame_symbols_free(p->symbols[i].s);
-		free(p->symbols[i].values);
-	}
-	free(p->frames);
+	flame_located_symbols_release(&p->symbols[0]);
+	flame_located_symbols_release(&p->symbols[1]);
+	flame_located_frames_release(&p->located);
 	free(p->key);
-	free(p->name);
 	free(p->leaf_first);
 	free(p->path);
 	free(p->path_stacks);

@@ -14,33 +14,10 @@
 #   and we may choose another one.
 # - The text's only: perf names an entry of the PLT "@plt" where it cannot tell whose it is.
 
-bin=${1:?usage: tests/record/dlfilter.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
+script=dlfilter
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 plugin=$bin/perf/flame.so
-
-skip() {
-	echo "SKIP dlfilter: $*"
-	echo "$passed passed, $failed failed"
-	[ "$failed" -eq 0 ]
-	exit
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL dlfilter: $1"
-	fi
-}
 
 command -v perf >/dev/null 2>&1 || skip "there is no perf"
 [ -f "$plugin" ] || skip "flame.so is not built: there is no /usr/include/perf/perf_dlfilter.h"
@@ -91,8 +68,7 @@ int main(void)
 	return 0;
 }
 END
-${CC:-cc} -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/split" "$tmp/split.c" ||
-	skip "the program does not compile"
+compile "$tmp/split.c" "$tmp/split"
 cd "$tmp" || exit 2
 perf record -q -o try.data -- true >perf.log 2>&1 || skip "perf record: $(tail -n 1 perf.log)"
 
@@ -177,5 +153,4 @@ ok "perf flame draws a picture" $?
 nm -D --defined-only "$plugin" | awk '{ print $3 }' | sort | tr '\n' ' ' >exports
 [ "$(cat exports)" = "filter_description filter_event perf_dlfilter_fns start stop " ]
 ok "flame.so exports what perf looks for: $(cat exports)" $?
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums

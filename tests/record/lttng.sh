@@ -5,41 +5,16 @@
 # daemon, and with perf's CTF, as they are installed here, and compare what the babeltrace2 plugin makes of
 # them with what awk computes from babeltrace2's own text.
 
-bin=${1:?usage: tests/record/lttng.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
+script=lttng
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 session=flame-$$
-daemon=
-relay=
-end() {
+destroy() {
 	for s in "$session" "$session-end" "$session-int"; do
 		lttng destroy "$s" >/dev/null 2>&1
 	done
-	[ -z "$relay" ] || kill "$relay"
-	[ -z "$daemon" ] || kill "$daemon"
-	rm -rf "$tmp"
 }
-trap end EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
-
-skip() {
-	echo "SKIP lttng: $*"
-	echo "0 passed, 0 failed"
-	exit 0
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL lttng: $1"
-	fi
-}
+trap 'destroy; end' EXIT
 
 command -v babeltrace2 >/dev/null 2>&1 || skip "there is no babeltrace2"
 [ -e "$bin/babeltrace2/flame.so" ] || skip "the plugin was not built"
@@ -105,7 +80,7 @@ find_lttng() {
 	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return 1; }
 	if ! lttng list >/dev/null 2>&1; then
 		lttng-sessiond --no-kernel >sessiond.log 2>&1 &
-		daemon=$!
+		pids=$!
 		sleep 2
 	fi
 }
@@ -123,17 +98,11 @@ files_part() {
 	ok "the picture has the functions' names" $?
 	babeltrace2 TRACE --component=sink.flame.folded >wall.folded
 	babeltrace2 TRACE --component=sink.flame.folded --params='count=true' >calls.folded
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' wall.folded >got
-	reference trace self >want
-	cmp -s want got
-	ok "wall time: $(cat want) ns in, $(cat got) out" $?
+	same_sum "wall time in ns" wall.folded "$(reference trace self)"
 	babeltrace2 TRACE --debug-info --component=sink.flame.folded >debug-info.folded
 	cmp -s wall.folded debug-info.folded
 	ok "the same names behind debug-info: $(diff wall.folded debug-info.folded | head -n 3 | tr '\n' ' ')" $?
-	reference trace calls >want
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' calls.folded >got
-	cmp -s want got
-	ok "calls: $(cat want) in, $(cat got) out" $?
+	same_sum "calls" calls.folded "$(reference trace calls)"
 	printf 'calls;main 1\ncalls;main;middle 50\ncalls;main;middle;leaf 100\n' | cmp -s - calls.folded
 	ok "calls by stack: $(tr '\n' ',' <calls.folded)" $?
 
@@ -154,7 +123,7 @@ live_part() {
 	port=$((20000 + $$ % 20000))
 	lttng-relayd --output="$tmp/relay" --control-port=tcp://127.0.0.1:$port --data-port=tcp://127.0.0.1:$((port + 1)) \
 		--live-port=tcp://127.0.0.1:$((port + 2)) >relayd.log 2>&1 &
-	relay=$!
+	pids="$pids $!"
 	sleep 1
 	url=net://127.0.0.1:$((port + 2))/host/$(hostname)
 	for s in "$session-end" "$session-int"; do
@@ -190,10 +159,8 @@ perf_part() {
 		perf data convert -i perf.data --all --to-ctf=ctf >>perf.log 2>&1 || { echo "SKIP lttng: perf: $(tail -n 1 perf.log)"; return; }
 	babeltrace2 ctf --component=sink.flame.svg --params='output="perf.svg",folded="perf.folded"' 2>err
 	ok "perf's CTF is drawn: $(head -n 1 err)" $?
-	babeltrace2 ctf | grep -o 'perf_period = [0-9]*' | awk '{ sum += $3 } END { printf "%.0f\n", sum }' >want
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' perf.folded >got
-	cmp -s want got
-	ok "perf: periods of $(cat want) in, $(cat got) out" $?
+	same_sum "perf: periods" perf.folded \
+		"$(babeltrace2 ctf | grep -o 'perf_period = [0-9]*' | awk '{ sum += $3 } END { printf "%.0f\n", sum }')"
 	grep -q '^plain;.*main;.*work' perf.folded
 	ok "perf: stacks are symbolised" $?
 }
@@ -203,5 +170,4 @@ if find_lttng; then
 	live_part
 fi
 perf_part
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums
