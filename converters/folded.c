@@ -473,13 +473,15 @@ static int split_sample(struct columns *c, const struct flame_sample *s)
  * Until the last line was seen, a second number was part of the last frame's name: only where every
  * line has one is it a column.
  */
-static int split_columns(struct columns *c)
+static int split_columns(struct columns *c, const struct state *st)
 {
+	/* The types' own names are taken: what counts an event has that as its unit. */
+	const char *unit = (*st->unit && strcmp(st->unit, "count")) || !*st->event ? st->unit : st->event;
 	flame_frame *frames;
 	int err = 0;
 
-	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "", "");
-	c->after = make_type(c->to, FLAME_TYPE_AFTER, "", "");
+	c->before = make_type(c->to, FLAME_TYPE_BEFORE, unit, st->kind);
+	c->after = make_type(c->to, FLAME_TYPE_AFTER, unit, st->kind);
 	frames = flame_frames_copy(c->to, c->from);
 	c->map = frames ? flame_stacks_copy(c->to, c->from, frames) : NULL;
 	free(frames);
@@ -510,7 +512,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	c.to = flame_profile_new(flame_profile_options(*profile));
 	if (!c.to)
 		return FLAME_ENOMEM;
-	err = split_columns(&c);
+	err = split_columns(&c, st);
 	if (!columns)
 		flame_note(rd, "every line ends in two numbers: read as before and after (--columns 1 takes the first as part of the name)");
 	flame_profile_free(*profile);

@@ -968,7 +968,7 @@ static void note_meta(struct flame_reader *rd, const struct pprof_proto *p)
 
 	meta->start_ns = p->time > 0 ? (uint64_t)p->time : 0;
 	meta->duration_ns = p->duration > 0 ? (uint64_t)p->duration : 0;
-	if (p->period > 0 && get_string(&p->strings, p->period_unit, &unit) && pprof_equals(unit, "nanoseconds"))
+	if (p->period > 0 && get_string(&p->strings, p->period_unit, &unit) && span_equals(unit, "nanoseconds"))
 		flame_meta_interval(rd->profile, (double)p->period);
 	else if (p->period > 0)
 		meta->period = (uint64_t)p->period;

@@ -133,6 +133,7 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 		.keep_task = rd->options->keep_task,
 		.ordered = rd->options->ordered,
 		.count = rd->options->count && !rd->converter->counted,
+		.sums = rd->converter->counted,
 		.root = rd->options->root,
 	};
 

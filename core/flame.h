@@ -140,6 +140,7 @@ struct flame_profile_options {
 	bool keep_task;		/* samples of different tasks are kept apart */
 	bool ordered;		/* keep the order of arrival: only adjacent equal samples are summed */
 	bool count;		/* each sample weighs 1, whatever its value */
+	bool sums;		/* the input holds sums: nr_samples tells how often a stack stood there, not how often it was sampled */
 	enum flame_root root;
 };
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/threshold.h"
+
 enum type {
 	FLAG,		/* bool */
 	TEXT,		/* const char * */
@@ -171,8 +173,21 @@ static const char *set_minwidth(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* Colours of a differential. Return: false where @value is none. */
+static bool set_delta_colors(struct tool *tool, const char *value)
+{
+	bool blind = !strcmp(value, "colorblind");
+
+	if (!blind && strcmp(value, "red-blue"))
+		return false;
+	tool->svg.delta_colors = blind ? FLAME_DELTA_ORANGE_BLUE : FLAME_DELTA_RED_BLUE;
+	return true;
+}
+
 static const char *set_colors(struct tool *tool, const char *value)
 {
+	if (set_delta_colors(tool, value))
+		return NULL;
 	if (!flame_palette_known(value))
 		return "wants a palette that there is; --help lists them";
 	tool->svg.colors = value;
@@ -202,14 +217,91 @@ static const char *set_delta(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static bool is_one_of(const char *value, const char *const *words)
+{
+	while (*words && strcmp(*words, value))
+		words++;
+	return *words;
+}
+
 static const char *set_diff_to(struct tool *tool, const char *value)
 {
-	bool svg = !strcmp(value, "svg");
+	static const char *const formats[] = { "folded", "svg", "table", "json", NULL };
 
-	if (!svg && strcmp(value, "folded"))
-		return "wants folded or svg";
+	if (!is_one_of(value, formats))
+		return "wants folded, svg, table or json";
 	tool->to = value;
 	return NULL;
+}
+
+static const char *set_view(struct tool *tool, const char *value)
+{
+	static const char *const views[] = {
+		[FLAME_VIEW_AFTER] = "after", [FLAME_VIEW_COMBINED] = "combined", [FLAME_VIEW_ELIDED] = "elided",
+	};
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		if (strcmp(views[i], value))
+			continue;
+		tool->svg.view = (enum flame_view)i;
+		return NULL;
+	}
+	return "wants after, combined or elided";
+}
+
+static const char *set_diff_colors(struct tool *tool, const char *value)
+{
+	return set_delta_colors(tool, value) ? NULL : "wants red-blue or colorblind";
+}
+
+static const char *set_confidence(struct tool *tool, const char *value)
+{
+	const char *wrong = set_length(&tool->compare.confidence, value, 50, 99.9999);
+
+	tool->compare.confidence /= 100;
+	return wrong ? "wants 50 to 99.9999 percent" : NULL;
+}
+
+static const char *set_dispersion(struct tool *tool, const char *value)
+{
+	return set_length(&tool->compare.dispersion, value, 1, 1e6) ? "wants 1 or more" : NULL;
+}
+
+static const char *set_min(struct tool *tool, const char *value)
+{
+	return set_length(&tool->min, value, 0, 100) ? "wants 0 to 100 percent" : NULL;
+}
+
+static const char *set_before(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_before == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_before[tool->nr_more_before++] = value;
+	return NULL;
+}
+
+static const char *set_after(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_after == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_after[tool->nr_more_after++] = value;
+	return NULL;
+}
+
+static const char *set_fail_on(struct tool *tool, const char *value)
+{
+	static char why[300];
+	char *wrong;
+
+	if (tool->nr_fail_on == MAX_FAIL_ON)
+		return "is given more than 32 times (MAX_FAIL_ON)";
+	tool->fail_on[tool->nr_fail_on++] = value;
+	wrong = flame_threshold_check(value);
+	if (!wrong)
+		return NULL;
+	snprintf(why, sizeof(why), "%s", wrong);
+	free(wrong);
+	return why;
 }
 
 static const char *set_from(struct tool *tool, const char *value)
@@ -279,9 +371,19 @@ static const struct option options[] = {
 	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
 	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
-	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
+	{ "strip-ids", 0, FLAG, ALL, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
+	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
-	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
+	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
+	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
+	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
+	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
+	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
+	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1, or found)", 0, set_dispersion },
+	{ "min", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "list only what has this share before or after (default: 0)", 0, set_min },
+	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
+	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
+	{ "fail-on", 0, CUSTOM, PROGRAM_DIFF, "FRAME>N%", "fail where FRAME (a regular expression) grew by over N points (repeatable)", 0, set_fail_on },
 	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
 	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
@@ -293,6 +395,7 @@ static const struct option options[] = {
 	{ "countname", 0, TEXT, PICTURE, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
 	{ "nametype", 0, TEXT, PICTURE, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
 	{ "colors", 0, CUSTOM, DRAWING, "PALETTE", "colours (default: auto)", 0, set_colors },
+	{ "colors", 0, CUSTOM, PROGRAM_DIFF, "COLOURS", "of more and less: red-blue (default) or colorblind", 0, set_diff_colors },
 	{ "bgcolors", 0, CUSTOM, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", 0, set_bgcolors },
 	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
 	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
@@ -301,6 +404,8 @@ static const struct option options[] = {
 	{ "flamechart", 0, FLAG, DRAWING, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
 	{ "negate", 0, FLAG, PICTURE, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
 	{ "delta", 0, CUSTOM, PICTURE, "self|total", "change that colours a differential (default: total)", 0, set_delta },
+	{ "counts", 0, FLAG, PICTURE, NULL, "the colours of a differential show the change of counts, not of shares", FIELD(svg.compare.by_count), NULL },
+	{ "view", 0, CUSTOM, PICTURE, "VIEW", "widths of a differential: after (default), combined or elided", 0, set_view },
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },

@@ -15,7 +15,9 @@ enum program {
 
 #define MAX_SKIP_AFTER 32
 #define MAX_LABELS 16
-#define MAX_INPUTS 2
+#define MAX_RUNS 32
+#define MAX_INPUTS (2 + 2 * MAX_RUNS)
+#define MAX_FAIL_ON 32
 
 struct tool {
 	enum program program;
@@ -32,12 +34,21 @@ struct tool {
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
 	const char *to;			/* fgdiff's output format */
+	struct flame_compare_options compare;
+	const char *fail_on[MAX_FAIL_ON];
+	size_t nr_fail_on;
+	double min;			/* percent */
+	unsigned int top;		/* 0: as the format has it */
+	bool paths;
+	bool normalize;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
+	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
+	size_t nr_more_before, nr_more_after;
 	bool damaged;			/* some input was damaged */
 	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
 	bool is_plugin;			/* options come one by one, without dashes */
