@@ -195,6 +195,32 @@ static char *environment_text(const bt_trace *trace, const char *name)
 	return v && bt_value_is_string(v) ? strdup(bt_value_string_get(v)) : NULL;
 }
 
+static long long environment_number(const bt_trace *trace, const char *name)
+{
+	const bt_value *v = environment(trace, name);
+
+	return v && bt_value_is_signed_integer(v) ? bt_value_integer_signed_get(v) : -1;
+}
+
+/* LTTng tells its version in numbers, perf as text. */
+static char *tool_of(const bt_trace *trace)
+{
+	const bt_value *name = environment(trace, "tracer_name"), *version = environment(trace, "version");
+	long long major = environment_number(trace, "tracer_major"), minor = environment_number(trace, "tracer_minor");
+	char *text = NULL;
+	int n;
+
+	if (!name || !bt_value_is_string(name))
+		return NULL;
+	if (major >= 0 && minor >= 0)
+		n = asprintf(&text, "%s %lld.%lld", bt_value_string_get(name), major, minor);
+	else if (version && bt_value_is_string(version))
+		n = asprintf(&text, "%s %s", bt_value_string_get(name), bt_value_string_get(version));
+	else
+		return strdup(bt_value_string_get(name));
+	return n < 0 ? NULL : text;
+}
+
 static uint32_t host_number(const struct sink *s, const char *hostname)
 {
 	for (size_t i = 0; i < s->nr_traces; i++) {
@@ -208,7 +234,7 @@ static uint32_t host_number(const struct sink *s, const char *hostname)
 
 static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 {
-	const bt_value *pid = environment(trace, "vpid");
+	long long pid = environment_number(trace, "vpid");
 	struct trace *t = calloc(1, sizeof(*t));
 
 	if (!t || !array_reserve((void **)&s->traces, &s->room_traces, s->nr_traces + 1, sizeof(struct trace *))) {
@@ -218,9 +244,12 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	}
 	t->trace = trace;
 	bt_trace_get_ref(trace);
-	t->pid = pid && bt_value_is_signed_integer(pid) ? (int32_t)bt_value_integer_signed_get(pid) : -1;
+	t->pid = pid >= 0 && pid <= INT32_MAX ? (int32_t)pid : -1;
 	t->comm = environment_text(trace, "procname");
 	t->hostname = environment_text(trace, "hostname");
+	if (!t->hostname)
+		t->hostname = environment_text(trace, "host");	/* perf */
+	t->tool = tool_of(trace);
 	t->host = host_number(s, t->hostname);
 	s->traces[s->nr_traces++] = t;
 	return t;

@@ -208,7 +208,8 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 	struct flame_svg_options o = {
 		.title = prm->title, .subtitle = below, .colors = prm->colors, .bgcolors = prm->bgcolors, .notes = prm->notes,
 		.countname = prm->countname, .fonttype = prm->fonttype, .width = prm->width, .height = prm->height,
-		.minwidth = prm->minwidth, .fontsize = prm->fontsize, .inverted = prm->inverted, .hash = prm->hash, .type = 1,
+		.minwidth = prm->minwidth, .fontsize = prm->fontsize, .fontwidth = prm->fontwidth, .nametype = prm->nametype,
+		.total = (int64_t)prm->total, .factor = prm->factor, .inverted = prm->inverted, .hash = prm->hash, .type = 1,
 	};
 	int err;
 
@@ -222,7 +223,9 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p,
 		     enum writer writer, FILE *out)
 {
-	struct flame_folded_options folded = { .type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0 };
+	struct flame_folded_options folded = {
+		.type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0, .header = s->params.header,
+	};
 
 	if (writer == WRITER_FOLDED)
 		return flame_folded_write(p, &folded, out);
@@ -298,10 +301,10 @@ static int transform(struct sink *s, struct flame_profile **p)
 	const struct params *prm = &s->params;
 	struct flame_transform_options o = {
 		.only = prm->only, .exclude = prm->exclude, .focus = prm->focus, .reverse = prm->reverse,
-		.collapse_recursion = prm->collapse_recursion,
+		.collapse_recursion = prm->collapse_recursion, .strip_hex = prm->strip_hex, .strip_ids = prm->strip_ids,
 	};
 
-	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion)
+	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion && !o.strip_hex && !o.strip_ids)
 		return 0;
 	return flame_transform(p, &o);
 }

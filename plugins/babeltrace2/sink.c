@@ -128,6 +128,8 @@ static void start_clock(struct sink *s, const struct event *ev)
 		return;
 	s->started = true;
 	s->first_time = ev->time;
+	s->since_1970 = bt_clock_class_origin_is_unix_epoch(bt_stream_class_borrow_default_clock_class_const(
+		bt_event_class_borrow_stream_class_const(ev->class->class)));
 	if (!p->time)
 		return;
 	s->from = ev->time + llround(p->from * 1e9);
@@ -317,6 +319,7 @@ static void sink_free(struct sink *s)
 		bt_trace_put_ref(s->traces[i]->trace);
 		free(s->traces[i]->comm);
 		free(s->traces[i]->hostname);
+		free(s->traces[i]->tool);
 	}
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		free(s->threads[i]->calls.frames);

@@ -94,6 +94,7 @@ struct trace {
 	int32_t pid;		/* of all its events (buffers by process); -1: not known */
 	char *comm;		/* owned; NULL: not known */
 	char *hostname;		/* owned; NULL: not known */
+	char *tool;		/* that recorded, "lttng-ust 2.13"; owned; NULL: not known */
 };
 
 /* Something mapped into a process. */
@@ -239,7 +240,7 @@ struct sink {
 	size_t nr_pending;
 
 	int64_t first_time, last_time, from, to;	/* window of the time parameter */
-	bool started;
+	bool started, since_1970;	/* the clock's origin is that of the calendar */
 	struct counts counts;
 };
 

@@ -37,8 +37,33 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
+# Leaves a function by longjmp, and its child becomes another program at other addresses.
+cat >"$tmp/forks.c" <<'END'
+#include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static jmp_buf back;
+static __attribute__((noinline)) void jumper(void) { longjmp(back, 1); }
+static __attribute__((noinline)) void middle(void) { if (!setjmp(back)) jumper(); }
+static __attribute__((noinline)) void child(char *program) { middle(); execl(program, program, (char *)0); }
+int main(int argc, char **argv)
+{
+	pid_t pid = argc > 1 ? fork() : -1;
+
+	if (!pid) {
+		child(argv[1]);
+		_exit(1);
+	}
+	if (pid > 0)
+		waitpid(pid, 0, 0);
+	middle();
+	return 0;
+}
+END
 cd "$tmp" || exit 2
-${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c || skip "the program does not compile"
+${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c &&
+	${CC:-cc} -O0 -g -finstrument-functions -pie -fPIE -o forks forks.c &&
+	${CC:-cc} -O0 -g -finstrument-functions -no-pie -fno-pie -o other forks.c || skip "the program does not compile"
 
 # reference TRACE MODE [OPTION...]: the sums of awk, all time in functions or all calls; one thread.
 reference() {
@@ -117,6 +142,20 @@ files_part() {
 	ok "behind the trimmer: $(cat want) ns in, $(cat got) out" $?
 }
 
+# fork, exec and longjmp; programs that are linked to an address and programs that are not; the variant with call_site.
+processes_part() {
+	record "$session" --output="$tmp/processes" || return
+	LD_PRELOAD="liblttng-ust-fork.so ${so%-fast.so*}.so${so##*.so}" ./forks ./other
+	stop "$session"
+	babeltrace2 processes --component=sink.flame.folded --params='count=true,root="pid"' 2>err | sed 's/-[0-9]*;/;/' >got
+	printf '%s\n' 'forks;child 1' 'forks;child;middle 1' 'forks;child;middle;jumper 1' 'forks;main 1' 'forks;main;middle 1' \
+		'forks;main;middle;jumper 1' 'other;main 1' 'other;main;middle 1' 'other;main;middle;jumper 1' >want
+	sort got | cmp -s - want
+	ok "fork and exec: $(sort got | diff - want | head -n 3 | tr '\n' ' ')" $?
+	grep -q '3 calls were left without an exit' err
+	ok "longjmp: what was left: $(tr '\n' ' ' <err)" $?
+}
+
 # Two sessions record the same run: one is read to its end, the other is interrupted.
 live_part() {
 	command -v lttng-relayd >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng-relayd"; return; }
@@ -167,6 +206,7 @@ perf_part() {
 
 if find_lttng; then
 	files_part
+	processes_part
 	live_part
 fi
 perf_part
