@@ -88,10 +88,10 @@ class Stream:
 
 
 class Trace:
-    def __init__(self, path, common=(), env=None, clock=True, large_header=False):
+    def __init__(self, path, common=(), env=None, clock=True, large_header=False, uuid=None):
         """@large_header: LTTng's event header, a variant; without it a number and a time."""
         self.path, self.common, self.env, self.clock = path, list(common), env or {}, clock
-        self.large_header = large_header
+        self.large_header, self.uuid = large_header, uuid
         self.events, self.streams = [], []
         os.makedirs(path, exist_ok=True)
 
@@ -112,7 +112,8 @@ class Trace:
         if self.env:
             out.append("env { %s };" % " ".join("%s = %s;" % e for e in self.env.items()))
         if self.clock:
-            out.append("clock { name = mono; freq = 1000000000; offset = 0; };")
+            uuid = ' uuid = "%s";' % self.uuid if self.uuid else ""
+            out.append("clock { name = mono;%s freq = 1000000000; offset = 0; };" % uuid)
         header = "struct { %s id; %s }" % (u16, stamp + " timestamp;" if self.clock else "")
         if self.large_header:
             header = ("struct { enum : %s { compact = 0 ... 65534, extended = 65535 } id; variant <id> { struct { %s timestamp; } "
