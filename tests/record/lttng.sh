@@ -204,10 +204,35 @@ perf_part() {
 	ok "perf: stacks are symbolised" $?
 }
 
+# Time off the processor: from each sched_switch that a thread leaves in to the one that it comes back in.
+switch_part() {
+	perf record -q -e sched:sched_switch -a -g -o switch.data -- sleep 0.3 >perf.log 2>&1 &&
+		perf data convert -i switch.data --all --to-ctf=switch >>perf.log 2>&1 || { echo "SKIP lttng: perf: $(tail -n 1 perf.log)"; return; }
+	babeltrace2 --clock-seconds switch | awk '
+		function id(name) { return match($0, name " = -?[0-9]+") ? substr($0, RSTART + 11, RLENGTH - 11) : 0 }
+		/sched_switch/ {
+			match($0, /\[[0-9.]+\]/)
+			split(substr($0, RSTART + 1, RLENGTH - 2), t, ".")
+			now = (t[1] % 100000) * 1000000000 + t[2]
+			prev = id("prev_pid")
+			next_ = id("next_pid")
+			if (prev) left[prev] = now
+			if (next_ && next_ in left) { sum += now - left[next_]; n++; delete left[next_] }
+		}
+		END { printf "%.0f\n%.0f\n", sum, n }' >want
+	for count in false true; do
+		babeltrace2 switch --component=sink.flame.folded --params="event=\"off-cpu\",count=$count" 2>err |
+			awk '{ sum += $NF } END { printf "%.0f\n", sum }'
+	done >got
+	[ "$(sed -n 2p want)" -gt 0 ] && cmp -s want got
+	ok "off-cpu: $(tr '\n' ' ' <want)in, $(tr '\n' ' ' <got)out" $?
+}
+
 if find_lttng; then
 	files_part
 	processes_part
 	live_part
 fi
 perf_part
+command -v perf >/dev/null 2>&1 && switch_part
 sums
