@@ -48,7 +48,7 @@ static void put_call(struct image *m, const struct call_slot *call)
 static bool calls_grow(struct image *m)
 {
 	struct call_slot *old = m->calls;
-	size_t nr = old ? (size_t)m->calls_mask + 1 : 0, room = old ? 2 * nr : 128;
+	size_t nr = old ? (size_t)m->calls_mask + 1 : 0, room = old ? 2 * nr : 16;
 
 	m->calls = calloc(room, sizeof(*m->calls));
 	if (!m->calls) {
@@ -113,7 +113,7 @@ void calls_entry(struct sink *s, const struct event *ev)
 		return;
 	}
 	open = &t->calls;
-	open_charge(s, open, ev->time);
+	open_charge(s, t, open, ev);
 	caller = caller_of(s, ev, t);
 	if (t->tid < 0 || !ev->class->has_clock) {
 		count_entry(s, ev, find_stack(s, ev, t, caller));
@@ -165,7 +165,7 @@ void calls_exit(struct sink *s, const struct event *ev)
 	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
 		return;
 	open = &t->calls;
-	open_charge(s, open, ev->time);
+	open_charge(s, t, open, ev);
 	if (!open->nr) {
 		s->counts.calls_unmatched++;
 		return;

@@ -221,15 +221,20 @@ static char *tool_of(const bt_trace *trace)
 	return n < 0 ? NULL : text;
 }
 
-static uint32_t host_number(const struct sink *s, const char *hostname)
+static void set_host(const struct sink *s, struct trace *t)
 {
+	t->first = t;
+	t->host = (uint32_t)s->nr_traces + 1;
 	for (size_t i = 0; i < s->nr_traces; i++) {
-		const char *other = s->traces[i]->hostname;
+		struct trace *other = s->traces[i];
 
-		if (other == hostname || (other && hostname && !strcmp(other, hostname)))
-			return s->traces[i]->host;
+		if (other->hostname == t->hostname ||
+		    (other->hostname && t->hostname && !strcmp(other->hostname, t->hostname))) {
+			t->first = other->first;
+			t->host = other->host;
+			return;
+		}
 	}
-	return (uint32_t)s->nr_traces + 1;
 }
 
 static struct trace *trace_new(struct sink *s, const bt_trace *trace)
@@ -250,7 +255,7 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	if (!t->hostname)
 		t->hostname = environment_text(trace, "host");	/* perf */
 	t->tool = tool_of(trace);
-	t->host = host_number(s, t->hostname);
+	set_host(s, t);
 	s->traces[s->nr_traces++] = t;
 	return t;
 }

@@ -132,18 +132,20 @@ static const struct line lines[] = {
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
+	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
+	  "apart: names of addresses there may be of another file" },
 	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; "
 	  "perf's DWARF stacks do not come into CTF" },
 };
 
 static void say_open(const struct sink *s)
 {
-	uint64_t calls = 0, spans = 0, off = 0;
+	uint64_t calls = 0, spans = 0, off = sleepers_count(s);
 
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		calls += s->threads[i]->calls.nr;
 		spans += s->threads[i]->spans.nr;
-		off += s->threads[i]->off_since != 0;
 	}
 	if (calls)
 		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread",

@@ -132,9 +132,10 @@ static void start_clock(struct sink *s, const struct event *ev)
 		bt_event_class_borrow_stream_class_const(ev->class->class)));
 	if (!p->time)
 		return;
-	s->from = ev->time + llround(p->from * 1e9);
-	if (p->to)
-		s->to = ev->time + llround(p->to * 1e9);
+	if (__builtin_add_overflow(ev->time, llround(p->from * 1e9), &s->from))
+		s->from = INT64_MAX;
+	if (p->to && __builtin_add_overflow(ev->time, llround(p->to * 1e9), &s->to))
+		s->to = INT64_MAX;
 }
 
 /* Return: false where the event is of no use. */
@@ -180,7 +181,7 @@ static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint6
 	else
 		s->counts.lost_unknown++;
 	if (trace)
-		threads_cut(s, trace);
+		trace_cut(trace);
 }
 
 static void on_other_message(struct sink *s, const bt_message *m, bt_message_type type)
@@ -338,7 +339,7 @@ static void sink_free(struct sink *s)
 	free(s->by_class.slots);
 	free(s->by_tid.slots);
 	free(s->by_pid.slots);
-	free(s->sleepers.slots);
+	free_all(s->sleepers.slots, s->sleepers.slots ? (size_t)s->sleepers.mask + 1 : 0);
 	free(s->codes);
 	free(s->chain);
 	flame_cache_release(&s->chains);

@@ -22,6 +22,10 @@
 #define BT2_DEPTH_MAX 4096
 /* Addresses in one recorded stack; the rest towards the root is cut off, and counted. */
 #define BT2_CHAIN_MAX 4096
+/* Mappings of one process; more are not used, and counted. */
+#define BT2_MAPS_MAX 16384
+/* Mappings in images that are copies of others; later ones change the image that there is, which is counted. */
+#define BT2_COPIED_MAX ((size_t)1 << 20)
 
 /* Roles of an event class. */
 enum role {
@@ -95,6 +99,9 @@ struct trace {
 	char *comm;		/* owned; NULL: not known */
 	char *hostname;		/* owned; NULL: not known */
 	char *tool;		/* that recorded, "lttng-ust 2.13"; owned; NULL: not known */
+	uint32_t losses;	/* times that events of it were lost */
+	struct trace *first;	/* of this host: its losses count those of all */
+	uint32_t host_losses;
 };
 
 /* Something mapped into a process. */
@@ -144,6 +151,8 @@ struct open_frames {
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
 	int64_t time;		/* of the last event: what came since belongs to the top */
+	struct trace *trace;	/* of the last event */
+	uint32_t losses;	/* trace->losses then */
 };
 
 struct thread {
@@ -151,16 +160,23 @@ struct thread {
 	int32_t pid, tid;
 	bool wanted;		/* by the filters */
 	struct process *process;
-	struct image *image;	/* process->image and process->exec when it was last seen */
-	uint32_t exec;
+	struct image *image;	/* process->image when it was last seen */
+	uint32_t exec;		/* process->exec then */
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
 	struct trace *trace;
 	char comm[64];
-	/* Off the processor since then, with that stack; 0: it is not. */
-	int64_t off_since;
-	flame_stack off_stack;
+};
+
+/* A thread id that has left a processor; whose it was then does not matter, for it is one thread's at a time. */
+struct sleeper {
+	uint32_t host;
+	int32_t tid;
+	bool is_off;
+	int64_t since;
+	flame_stack stack;
+	uint32_t losses;	/* trace->first->host_losses when it left */
 };
 
 /* Numbers for the summary. */
@@ -170,6 +186,7 @@ struct counts {
 	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
 	uint64_t truncated, empty_chains;
+	uint64_t maps_skipped, images_mixed;
 };
 
 /* Table of pointers by a 64-bit hash; the owner compares. */
@@ -222,13 +239,14 @@ struct sink {
 	struct trace *last_trace;
 	struct thread **threads;
 	size_t nr_threads, room_threads;
-	struct pointers by_tid, sleepers;
+	struct pointers by_tid, sleepers;	/* sleepers are owned by their table */
 	struct thread *recent_threads[RECENT];	/* by thread id */
 	struct process **processes;
 	size_t nr_processes, room_processes;
 	struct pointers by_pid;
 	struct image **images;	/* by id; 0 is none */
 	size_t nr_images, room_images;
+	size_t nr_copied;	/* mappings */
 	uint64_t kernel_text;	/* where perf says the kernel's _text is */
 
 	struct code_slot *codes;
@@ -330,15 +348,16 @@ void thread_set_comm(struct sink *s, struct thread *t, const char *comm);
 /* The root of a sample: the thread's, or what the root parameter says. */
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev);
 struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
-/* Events of @trace were lost: nobody knows what is open. */
-void threads_cut(struct sink *s, const struct trace *trace);
+/* Events of @trace were lost: nobody knows what is open. Threads take notice when their next event comes. */
+void trace_cut(struct trace *trace);
 /* Make room for one more frame. Return: false where it is too deep, or there is no memory. */
 bool open_grow(struct sink *s, struct open_frames *open);
 /* Close all but @stay frames. */
 void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay);
 /* At the end: what the open ones have until now is added. */
 void threads_settle(struct sink *s);
-void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
+/* Return: false without memory. */
+bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
 
 /*
@@ -362,12 +381,17 @@ __attribute__((always_inline)) static inline struct thread *thread_of(struct sin
 	return t;
 }
 
+/* Events were lost since the last one that is @open, or this one is of another trace. */
+void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
+
 /* The time since the last event belongs to the frame on top. */
-static inline void open_charge(struct sink *s, struct open_frames *open, int64_t time)
+static inline void open_charge(struct sink *s, struct thread *t, struct open_frames *open, const struct event *ev)
 {
+	if (open->trace != ev->trace || open->losses != ev->trace->losses)
+		open_lost(s, t, open, ev->trace);
 	if (open->nr)
-		time_add(s, &open->frames[open->nr - 1].value, open->time, time);
-	open->time = time;
+		time_add(s, &open->frames[open->nr - 1].value, open->time, ev->time);
+	open->time = ev->time;
 }
 
 /* Return: false where there is no room for one more frame. */
@@ -394,6 +418,8 @@ void sample_event(struct sink *s, const struct event *ev);
 /* Find the stacks of the samples that are pending, and add their values. */
 void samples_settle(struct sink *s);
 void switch_event(struct sink *s, const struct event *ev);
+/* Return: how many threads are off the processor. */
+uint64_t sleepers_count(const struct sink *s);
 void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);

@@ -210,7 +210,7 @@ void span_begin(struct sink *s, const struct event *ev)
 
 	if (!t || !t->wanted)
 		return;
-	open_charge(s, &t->spans, ev->time);
+	open_charge(s, t, &t->spans, ev);
 	caller = t->spans.nr ? t->spans.frames[t->spans.nr - 1].stack : thread_root(s, t, ev);
 	frame.stack = flame_stack_push(s->raw, caller, span_frame(s, ev, t));
 	if (t->tid < 0 || !ev->class->has_clock) {
@@ -231,7 +231,7 @@ void span_end(struct sink *s, const struct event *ev)
 	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
 		return;
 	open = &t->spans;
-	open_charge(s, open, ev->time);
+	open_charge(s, t, open, ev);
 	if (open->too_deep) {
 		open->too_deep--;
 		return;

@@ -33,18 +33,19 @@ static bool pointers_grow(struct pointers *p, uint64_t (*hash_of)(const void *))
 	return true;
 }
 
-void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *))
+bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *))
 {
 	uint32_t i;
 
 	if ((!p->slots || p->nr >= p->mask / 2) && !pointers_grow(p, hash_of)) {
 		sink_fail(s, FLAME_ENOMEM);
-		return;
+		return false;
 	}
 	for (i = (uint32_t)hash & p->mask; p->slots[i]; i = (i + 1) & p->mask)
 		;
 	p->slots[i] = pointer;
 	p->nr++;
+	return true;
 }
 
 /* ---- processes ---- */
@@ -234,19 +235,21 @@ flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev
 
 bool open_grow(struct sink *s, struct open_frames *open)
 {
-	size_t room = open->room;
+	/* There may be very many threads, with few open frames each. */
+	uint32_t room = open->room ? 2 * open->room : 8;
+	struct open_frame *frames;
 
 	if (open->nr >= BT2_DEPTH_MAX || open->too_deep) {
 		open->too_deep++;
 		return false;
 	}
-	if (!array_reserve((void **)&open->frames, &room, (size_t)open->nr + 1, sizeof(*open->frames))) {
+	frames = realloc(open->frames, room * sizeof(*frames));
+	if (!frames) {
 		sink_fail(s, FLAME_ENOMEM);
 		return false;
 	}
-	if (room > BT2_DEPTH_MAX)
-		room = BT2_DEPTH_MAX;
-	open->room = (uint32_t)room;
+	open->frames = frames;
+	open->room = room;
 	return true;
 }
 
@@ -256,8 +259,28 @@ void open_close(struct sink *s, struct series *series, struct open_frames *open,
 		open_pop(s, series, open);
 }
 
-static void settle(struct sink *s, struct series *series, struct open_frames *open)
+void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace)
 {
+	static const char name[] = "[events lost]";
+	bool calls = open == &t->calls, lost = open->trace && open->losses != open->trace->losses;
+
+	open->trace = trace;
+	open->losses = trace ? trace->losses : 0;
+	if (!lost || !open->nr)
+		return;
+	s->counts.losses_cut++;
+	/* Only where there were callers is it known that they are missing. */
+	if (calls && !t->lost_root)
+		t->lost_root = flame_stack_push(s->raw, t->root, text_frame(s, name, sizeof(name) - 1, FLAME_MARKER));
+	if (calls)
+		calls_cut(s, t);
+	else
+		spans_cut(s, t);
+}
+
+static void settle(struct sink *s, struct series *series, struct thread *t, struct open_frames *open)
+{
+	open_lost(s, t, open, open->trace);
 	for (uint32_t i = 0; i < open->nr; i++) {
 		struct open_frame *f = &open->frames[i];
 
@@ -270,28 +293,13 @@ static void settle(struct sink *s, struct series *series, struct open_frames *op
 void threads_settle(struct sink *s)
 {
 	for (size_t i = 0; i < s->nr_threads; i++) {
-		settle(s, s->calls, &s->threads[i]->calls);
-		settle(s, s->spans, &s->threads[i]->spans);
+		settle(s, s->calls, s->threads[i], &s->threads[i]->calls);
+		settle(s, s->spans, s->threads[i], &s->threads[i]->spans);
 	}
 }
 
-void threads_cut(struct sink *s, const struct trace *trace)
+void trace_cut(struct trace *trace)
 {
-	static const char name[] = "[events lost]";
-
-	for (size_t i = 0; i < s->nr_threads; i++) {
-		struct thread *t = s->threads[i];
-
-		if (t->host != trace->host)
-			continue;
-		t->off_since = 0;
-		if (t->trace != trace)
-			continue;
-		s->counts.losses_cut += t->calls.nr || t->spans.nr;
-		/* Only where there were callers is it known that they are missing. */
-		if (t->calls.nr && !t->lost_root)
-			t->lost_root = flame_stack_push(s->raw, t->root, text_frame(s, name, sizeof(name) - 1, FLAME_MARKER));
-		calls_cut(s, t);
-		spans_cut(s, t);
-	}
+	trace->losses++;
+	trace->first->host_losses++;
 }

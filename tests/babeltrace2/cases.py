@@ -166,6 +166,26 @@ def losses():
         r = sink(p, "", "svg")
         check("losses: %s in the subtitle" % name, word + " lost" in r.stdout)
 
+    # Events of the same thread in another trace say nothing about the calls, and losses there nothing about them.
+    other = new("beside", common=IDS, env={"hostname": '"box"'})
+    tick_begin, tick_end = other.event("app:tick_begin"), other.event("app:tick_end")
+    t = calls("beside-calls", env={"hostname": '"box"'})
+    o, s = other.stream(0), t.stream(0)
+    o.add(50, tick_begin, main)
+    o.add(60, tick_end, main)
+    s.add(100, t.entry, main, payload=(1,))
+    o.cut()
+    o.lost += 1
+    o.add(120, tick_begin, main)
+    s.add(130, t.entry, main, payload=(2,))
+    s.cut()
+    s.lost += 1
+    s.add(150, t.entry, main, payload=(3,))
+    s.add(160, t.exit, main)
+    r = run(other.write(), t.write(), "--component=sink.flame.folded")
+    check("losses: of the trace that has the calls", sorted(r.stdout.splitlines()) ==
+          ["prog;[events lost];[unknown]+0x3 10", "prog;[unknown]+0x1 30"], r.stdout + r.stderr)
+
     t = calls("threadless", common=[("vpid", "i32"), ("procname", "str")])
     s = t.stream(0)
     for at, addr in ((0, 1), (10, 2), (20, 2)):
@@ -240,6 +260,21 @@ def processes():
         [unknown]+0x1 5""")
     folded("processes: ids in the environment", p, "root=\"tid\"", "prog-42/7;[unknown]+0x1 5")
     folded("processes: host name as root", p, "root=\"hostname\"", "box;[unknown]+0x1 5")
+
+
+def mappings():
+    """A process that maps ever more, or another file at the same place time and again."""
+    t = new("maps")
+    mmap = t.event("perf_mmap2", [("pid", "u32"), ("tid", "u32"), ("start", "u64"), ("filename", "str")])
+    sample = t.event("cycles", [("perf_ip", "u64"), ("perf_tid", "i32"), ("perf_pid", "i32"), ("perf_period", "u64")])
+    s = t.stream(0)
+    for i in range(20000):
+        s.add(i, mmap, payload=(7, 7, (20000 - i) << 12, "/nowhere/many"))
+        s.add(i, mmap, payload=(8, 8, 4096, "/nowhere/one" if i & 1 else "/nowhere/two"))
+    s.add(20001, sample, payload=(20000 << 12, 7, 7, 5))
+    s.add(20002, sample, payload=(4097, 8, 8, 6))
+    folded("mappings: limits are told of", t.write(), "addresses=true", "[many]+0x0 5\n[one]+0x1 6",
+           ["3616 mappings are not used: a process has more than BT2_MAPS_MAX, 16384", "times another file was mapped where one was"])
 
 
 def symbols(compiler):
@@ -469,6 +504,7 @@ def interrupt():
 function_tracing()
 losses()
 processes()
+mappings()
 symbols(os.environ.get("CC", "cc").split())
 samples()
 spans()
