@@ -235,7 +235,7 @@ flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev
 
 bool open_grow(struct sink *s, struct open_frames *open)
 {
-	/* There may be very many threads, with few open frames each. */
+	/* There may be very many threads, with few open frames each. Doubled, 8 is BT2_DEPTH_MAX at last. */
 	uint32_t room = open->room ? 2 * open->room : 8;
 	struct open_frame *frames;
 
