@@ -159,8 +159,9 @@ libperf: ## build libperf from the kernel's source (Debian: linux-source), for f
 
 BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
 
-# A dozen calls into babeltrace2 an event: -fno-plt makes them direct.
-$(BT2_OBJ): CPPFLAGS += -fno-plt $(shell $(PKG_CONFIG) --cflags babeltrace2)
+# A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs came with 2.1.
+BT2_BLOB := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_BLOB)
+$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_BLOB) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
 $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a
@@ -320,6 +321,9 @@ $(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
 bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
+bench-babeltrace2: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
+	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
+
 fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
 	@mkdir -p $(O)/fuzz
 	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
@@ -337,7 +341,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-truth check-valgrind lint cover bench fuzz everything clean FORCE
+	check-truth check-valgrind lint cover bench bench-babeltrace2 fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -71,8 +71,6 @@ struct tool {
 	struct flame_owner owner;	/* fgreport's; released by it */
 	const char *before;		/* fgreport's; NULL: nothing to compare with */
 	const char *offcpu_profile;	/* fgreport's; NULL: none */
-	unsigned int frequency;		/* Hz */
-	unsigned int duration;		/* seconds */
 	bool json;
 	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
 	const char *inputs[MAX_INPUTS];
