@@ -45,7 +45,7 @@ ifeq ($(call have,libdw libelf),yes)
 CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
-WITHOUT += core/dwarf.c core/unwind.c
+WITHOUT += core/dwarf.c core/unwind.c core/cfi.c
 endif
 ifeq ($(call have,liblzma),yes)
 CPPFLAGS += -DHAVE_LZMA $(shell $(PKG_CONFIG) --cflags liblzma)

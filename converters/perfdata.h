@@ -254,6 +254,7 @@ struct perfdata_tasks {
 	struct perfdata_maps kernel;
 	uint32_t *unwinding;	/* a ring of processes with an unwinder */
 	size_t nr_unwinding;
+	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;

@@ -657,5 +657,6 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->module_index.slots);
 	free(t->exited);
 	free(t->unwinding);
+	flame_unwind_files_free(t->unwind_files);
 	free(t->kernel.maps);
 }

@@ -80,6 +80,7 @@ struct plugin {
 
 	struct plugin_process *processes;
 	size_t nr_processes, room_processes;
+	struct flame_unwind_files *files;
 
 	/* The sample before: samples of one thread come in rows. */
 	int32_t last_pid, last_tid;
