@@ -6,6 +6,7 @@ DESTDIR ?=
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec
 INCLUDEDIR ?= $(PREFIX)/include/flamegraph
 MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
@@ -62,7 +63,7 @@ endif
 # The plugin of perf script is built where perf's header is, and installed where perf looks for it.
 ifneq ($(wildcard /usr/include/perf/perf_dlfilter.h),)
 PERF_PLUGIN := $(O)/perf/flame.so
-PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)
+PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(LIBEXECDIR)/perf-core)
 PERF_DLFILTER_DIR ?= $(PERF_CORE_DIR)/dlfilters
 PERF_SCRIPT_DIR ?= $(PERF_CORE_DIR)/scripts/flame/bin
 endif
@@ -88,7 +89,7 @@ TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
 		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
-		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
+		      tests/babeltrace2/run tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
@@ -221,6 +222,7 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 	$(INSTALL) -m 644 $(O)/flamegraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -m 755 plugins/perf/perf-flame $(DESTDIR)$(BINDIR)
+	$(INSTALL) -D -m 755 plugins/perf/perf-shim $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
 ifneq ($(PERF_PLUGIN),)
 	$(INSTALL) -D -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	$(INSTALL) -d $(DESTDIR)$(PERF_SCRIPT_DIR)
@@ -248,7 +250,8 @@ uninstall: ## remove what install put there
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
-	rm -f $(DESTDIR)$(BINDIR)/perf-flame
+	rm -f $(DESTDIR)$(BINDIR)/perf-flame $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
+	-rmdir $(DESTDIR)$(LIBEXECDIR)/fgtools 2>/dev/null
 ifneq ($(PERF_PLUGIN),)
 	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
@@ -277,6 +280,9 @@ check-browser: all ## test the picture in a browser (node, chromium)
 
 check-record: all ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
+
+check-perf-patch: all ## build perf from Debian's linux-source with perf-script-so.patch and test perf script -s flame.so (1 GB)
+	@tests/perf-patch $(O)
 
 check-valgrind: all tests ## run the unit tests and the programs under valgrind
 	@VALGRIND=1 tests/check $(O)
@@ -311,7 +317,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
-	check-valgrind lint cover bench fuzz everything clean FORCE
+	check-perf-patch check-valgrind lint cover bench fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -2,10 +2,11 @@
 #ifndef FLAME_PERF_PLUGIN_H
 #define FLAME_PERF_PLUGIN_H
 /*
- * plugin.h - what the rooms of flame.so share. Only dlfilter.c knows perf's interface; the others are told what
+ * plugin.h - what the rooms of flame.so share. Only dlfilter.c and script.c know perf's interfaces; the others are told what
  * it tells in the structures below, so that they do not depend on its versions.
  *
- *     dlfilter.c   the functions that perf calls
+ *     dlfilter.c   the functions that perf calls for --dlfilter
+ *     script.c     the functions that a patched perf calls for -s
  *     plugin.c     options, messages, output
  *     samples.c    samples to stacks
  *     raw.c        registers and copies of stacks in the record that a callchain lies in
@@ -42,6 +43,7 @@ struct plugin_sample {
 	uint64_t nr_chain;
 	const struct perf_branch_entry *branches;
 	uint64_t nr_branches;
+	const struct flame_user_state *user;	/* registers and copy of the stack; NULL: see plugin_raw_state() */
 	/* Ask perf what is at @address in the sample's process. Return: false where nothing is. */
 	bool (*resolve)(void *context, uint64_t address, struct plugin_place *place);
 	void *context;			/* of resolve */

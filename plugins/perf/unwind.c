@@ -148,7 +148,9 @@ size_t plugin_unwind(struct plugin *p, const struct plugin_sample *s, uint64_t i
 	size_t nr = 0;
 
 	*cut = false;
-	if (!plugin_raw_state(s, &state, regs)) {
+	if (s->user) {
+		state = *s->user;
+	} else if (!plugin_raw_state(s, &state, regs)) {
 		p->nr_not_found++;
 		return 0;
 	}
