@@ -321,4 +321,4 @@ FORCE:
 .DELETE_ON_ERROR:
 .SECONDARY:
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name perf-patch -prune -o -name '*.d' -type f -print 2>/dev/null)
