@@ -57,6 +57,16 @@ struct plugin_symbols {
 	size_t nr_values, room_values;
 };
 
+#define PLUGIN_KNOWN 16384	/* places in files that are remembered */
+
+/* A place in a file, asked for in one way. */
+struct plugin_known {
+	const char *module;	/* as perf says it; compared by where it is */
+	uint64_t address;
+	uint32_t at;		/* index in frames; 0: not looked up, or not known */
+	uint32_t way;		/* 0: free */
+};
+
 struct plugin {
 	struct tool tool;
 	struct flame_reader rd;
@@ -68,6 +78,7 @@ struct plugin {
 	struct plugin_symbols symbols[2];	/* without and with inlined functions */
 	struct flame_native_namer namer;
 	struct flame_cache chains;		/* root, process and addresses: a stack */
+	struct plugin_known *known;
 	flame_frame *frames;			/* of locations: how many and that many frames, the outermost first */
 	size_t nr_frames, room_frames;
 	uint64_t *key;
@@ -86,7 +97,7 @@ struct plugin {
 
 	/* The sample before: samples of one thread come in rows. */
 	int32_t last_pid, last_tid;
-	flame_string last_comm;
+	char last_comm[32];
 	flame_stack last_root;
 	flame_task last_task;
 	char *last_event;

@@ -153,25 +153,29 @@ static uint32_t make_frames(struct plugin *p, const char *module, const struct f
 	return (uint32_t)at;
 }
 
-static bool push_location(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
+/* Push the frames at an index that make_frames() returned. */
+static bool push_at(struct plugin *p, uint32_t at)
+{
+	bool ok = at != 0;
+
+	for (uint32_t i = ok ? p->frames[at] : 0; ok && i > 0; i--)
+		ok = push_frame(p, p->frames[at + i]);
+	return ok;
+}
+
+/* Return: the index of the location's frames; 0 after a failure. */
+static uint32_t location_frames(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
 {
 	struct plugin_symbols *symbols = &p->symbols[way->inlines];
-	bool ok = true;
-	uint32_t at;
 
 	while (loc->row >= symbols->nr_values) {
 		if (!array_reserve((void **)&symbols->values, &symbols->room_values, symbols->nr_values + 1, sizeof(uint32_t)))
-			return false;
+			return 0;
 		symbols->values[symbols->nr_values++] = 0;
 	}
 	if (!symbols->values[loc->row])
 		symbols->values[loc->row] = make_frames(p, module, loc, way->is_caller);
-	at = symbols->values[loc->row];
-	if (!at)
-		return false;
-	for (uint32_t i = p->frames[at]; ok && i > 0; i--)
-		ok = push_frame(p, p->frames[at + i]);
-	return ok;
+	return symbols->values[loc->row];
 }
 
 /* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
@@ -180,31 +184,85 @@ static bool is_no_call(const char *symbol)
 	return !symbol || !strncmp(symbol, "__pfx_", 6);
 }
 
-/* Functions of files, by the file. Return: false where it has none. */
-static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
+/* Return: what is known of a place in a file, or its place in the table, empty now. */
+static struct plugin_known *known_place(struct plugin *p, const struct plugin_place *place, const struct way *way)
+{
+	struct plugin_known is = { place->module, place->address, 0, 1 + (uint32_t)way->inlines + 2 * (uint32_t)way->is_caller };
+	uint64_t hash = hash_mix((uint64_t)(uintptr_t)is.module ^ HASH_A, is.address ^ HASH_B ^ is.way);
+	struct plugin_known *known;
+
+	if (!p->known)
+		p->known = calloc(PLUGIN_KNOWN, sizeof(*p->known));
+	if (!p->known)
+		return NULL;
+	known = &p->known[hash % PLUGIN_KNOWN];
+	if (known->module != is.module || known->address != is.address || known->way != is.way)
+		*known = is;
+	return known;
+}
+
+/* Return: the index of the frames of a place in a file, by the file itself; 0 where it has none. */
+static uint32_t find_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
 {
 	flame_module module = plugin_module(p, s->pid, place, way->inlines);
 	struct flame_symbols *symbols = p->symbols[way->inlines].s;
 	const struct flame_location *loc;
+	uint32_t at;
 
 	if (!module)
-		return false;
+		return 0;
 	loc = flame_symbols_find(symbols, module, place->address, way->is_caller);
 	if (way->is_caller && is_no_call(loc->nr_frames ? loc->frames[0].name : NULL))
 		loc = flame_symbols_find(symbols, module, place->address, false);
 	if (!loc->nr_frames)
+		return 0;
+	at = location_frames(p, place->module, loc, way);
+	*ok = at != 0;
+	return at;
+}
+
+/*
+ * Functions of files, by the file. perf keeps the names of files where they are, so that a place is known again by
+ * where its name is. Return: false where the file has none.
+ */
+static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
+{
+	struct plugin_known *known = known_place(p, place, way);
+	uint32_t at = known ? known->at : 0;
+
+	*ok = true;
+	if (!at)
+		at = find_file(p, s, place, way, ok);
+	if (known)
+		known->at = at;
+	if (at)
+		*ok = push_at(p, at);
+	return at || !*ok;
+}
+
+/* A caller in the kernel, by the call: what is behind it is asked for only where that is none. */
+static bool push_kernel_call(struct plugin *p, const struct plugin_sample *s, uint64_t ip, bool *ok)
+{
+	struct plugin_place place;
+
+	if (!s->resolve(s->context, ip - 1, &place) || !place.is_kernel || is_no_call(place.symbol))
 		return false;
-	*ok = push_location(p, place->module, loc, way);
+	*ok = push_perfs(p, &place, ip, true);
 	return true;
 }
 
 static bool push_address(struct plugin *p, const struct plugin_sample *s, uint64_t ip, const struct way *way)
 {
 	struct plugin_place place, before;
-	bool ok, found = (way->user || way->kernel) && s->resolve(s->context, ip, &place);
+	bool ok, found;
 
+	if (way->kernel && way->is_caller && push_kernel_call(p, s, ip, &ok))
+		return ok;
+	found = (way->user || way->kernel) && s->resolve(s->context, ip, &place);
 	if (!found || place.is_kernel != way->kernel)
 		return push_perfs(p, NULL, ip, false);
+	if (way->kernel)
+		return push_perfs(p, &place, ip, false);
 	if (push_file(p, s, &place, way, &ok))
 		return ok;
 	if (way->is_caller && s->resolve(s->context, ip - 1, &before) && !is_no_call(before.symbol))
@@ -333,7 +391,7 @@ static void set_place(struct plugin *p, const struct plugin_sample *s, size_t nr
 	if (i + 1 >= nr || !s->resolve(s->context, key[i + 1], &place) || !place.module)
 		return;
 	p->key[2] = place.address;
-	p->key[3] = hash_bytes(place.module, strlen(place.module));
+	p->key[3] = (uintptr_t)place.module;
 }
 
 static int stack_of(struct plugin *p, const struct plugin_sample *s, flame_stack root, flame_stack *stack)
@@ -370,13 +428,15 @@ static int stack_of(struct plugin *p, const struct plugin_sample *s, flame_stack
 static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
 {
 	struct flame_task_info task = { .pid = s->pid, .tid = s->tid };
+	const char *comm = s->comm ? s->comm : "";
 
-	task.comm = flame_intern(p->profile, s->comm ? s->comm : "", s->comm ? strlen(s->comm) : 0);
-	if (p->last_root && s->pid == p->last_pid && s->tid == p->last_tid && task.comm == p->last_comm)
+	if (p->last_root && s->pid == p->last_pid && s->tid == p->last_tid && !strcmp(comm, p->last_comm))
 		return p->last_root;
+	task.comm = flame_intern(p->profile, comm, strlen(comm));
 	p->last_pid = s->pid;
 	p->last_tid = s->tid;
-	p->last_comm = task.comm;
+	/* A name that does not fit is interned each time. */
+	snprintf(p->last_comm, sizeof(p->last_comm), "%s", comm);
 	p->last_root = flame_task_root(p->profile, &task);
 	p->last_task = p->tool.read.keep_task ? flame_task_row(p->profile, &task) : 0;
 	return p->last_root;
@@ -456,6 +516,7 @@ void plugin_samples_release(struct plugin *p)
 		flame_symbols_free(p->symbols[i].s);
 		free(p->symbols[i].values);
 	}
+	free(p->known);
 	free(p->frames);
 	free(p->key);
 	free(p->name);
