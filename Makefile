@@ -86,9 +86,9 @@ HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
 PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/perf/run tests/fuzz/build \
 		      tests/babeltrace2/run tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
@@ -300,6 +300,9 @@ $(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
 bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
+bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
+	@tests/bench/perf/run $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
+
 fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
 	@mkdir -p $(O)/fuzz
 	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
@@ -317,7 +320,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
-	check-perf-patch check-valgrind lint cover bench fuzz everything clean FORCE
+	check-perf-patch check-valgrind lint cover bench bench-perf fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
