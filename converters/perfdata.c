@@ -807,6 +807,7 @@ static void release(struct flame_reader *rd)
 	flame_cache_release(&pd->build_id_names);
 	flame_tracepoints_free(pd->tracepoints);
 	perfdata_attrs_release(pd);
+	perfdata_jit_release(pd);
 	perfdata_tasks_release(pd);
 	perfdata_stack_release(pd);
 	perfdata_defer_release(pd);

@@ -420,6 +420,8 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	if (!row)
 		return FLAME_ENOMEM;
 	map.module = module_of(pd, m, &identity);
+	if (m->executable && !perfdata_jit_note(pd, m->pid, m->name))
+		return FLAME_ENOMEM;
 	if (!map.module)
 		return t->too_many_modules ? 0 : FLAME_ENOMEM;
 	if (identity)
