@@ -24,7 +24,7 @@ struct flame_cfi {
 	Elf *file;		/* the same for libdw */
 	Dwarf *dwarf;
 	Dwarf_CFI *tables[2];	/* .eh_frame and .debug_frame; NULL: there is none */
-	struct idmap addresses;	/* value: pointer to a row */
+	struct idmap addresses;	/* value: a row */
 	struct flame_cfi_row **rows;	/* row 0 is none */
 	size_t nr_rows, room_rows;
 	struct index index;	/* of rows */
@@ -189,44 +189,41 @@ static bool grow_index(struct flame_cfi *c)
 	return true;
 }
 
-/* Return: the one row that is equal to @row; NULL without memory. */
-static struct flame_cfi_row *intern(struct flame_cfi *c, const struct flame_cfi_row *row)
+/* Return: the number of the one row that is equal to @row; 0 without memory. */
+static uint32_t intern(struct flame_cfi *c, const struct flame_cfi_row *row)
 {
-	uint32_t hash = (uint32_t)hash_bytes((const char *)row, sizeof(*row));
+	uint32_t hash = (uint32_t)hash_bytes((const char *)row, sizeof(*row)), nr;
 	struct flame_cfi_row *kept;
 
 	if (!index_has_room(&c->index) && !grow_index(c))
-		return NULL;
-	for (uint32_t i = hash & c->index.mask; c->index.slots[i]; i = (i + 1) & c->index.mask) {
-		kept = c->rows[c->index.slots[i]];
-		if (!memcmp(kept, row, sizeof(*row)))
-			return kept;
+		return 0;
+	for (uint32_t i = hash & c->index.mask; (nr = c->index.slots[i]); i = (i + 1) & c->index.mask) {
+		if (!memcmp(c->rows[nr], row, sizeof(*row)))
+			return nr;
 	}
 	if (!array_reserve((void **)&c->rows, &c->room_rows, c->nr_rows + 2, sizeof(*c->rows)))
-		return NULL;
+		return 0;
 	kept = arena_get(&c->arena, sizeof(*kept));
 	if (!kept)
-		return NULL;
+		return 0;
 	c->nr_rows += !c->nr_rows;
 	memcpy(kept, row, sizeof(*row));
 	c->rows[c->nr_rows] = kept;
-	index_put(&c->index, hash, (uint32_t)c->nr_rows++);
-	return kept;
+	index_put(&c->index, hash, (uint32_t)c->nr_rows);
+	return (uint32_t)c->nr_rows++;
 }
 
 const struct flame_cfi_row *flame_cfi_row(struct flame_cfi *c, uint64_t address)
 {
-	struct flame_cfi_row *row;
-	uint64_t value;
+	uint32_t row;
 
-	if (idmap_value(&c->addresses, address, &value))
-		return (struct flame_cfi_row *)(uintptr_t)value;
+	if (idmap_get(&c->addresses, address, &row))
+		return c->rows[row];
 	decode(c, address, &c->spare);
-	row = c->addresses.nr < ADDRESSES_MAX ? intern(c, &c->spare) : NULL;
-	if (!row)
+	row = c->addresses.nr < ADDRESSES_MAX ? intern(c, &c->spare) : 0;
+	if (!row || idmap_add(&c->addresses, address, row) != row)
 		return &c->spare;
-	idmap_set(&c->addresses, address, (uint64_t)(uintptr_t)row);
-	return row;
+	return c->rows[row];
 }
 
 bool flame_cfi_is_kept(const struct flame_cfi *c, const struct flame_cfi_row *row)

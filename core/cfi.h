@@ -20,16 +20,16 @@ enum flame_cfi_kind {
 	FLAME_CFI_STEP,
 };
 
-/* Rules at an address. CFA: the stack pointer before the call. */
+/* Rules at an address. CFA: the stack pointer before the call. All bytes are of fields, so that rows are compared as they are. */
 struct flame_cfi_row {
-	int32_t cfa_offset;	/* CFA is this register and so much */
+	int32_t cfa_offset;	/* CFA is a register and so much */
+	uint32_t kept;		/* bits of the registers whose values the caller had too; of the others none is known */
+	int32_t saved_offset[FLAME_CFI_SAVED_MAX];	/* these registers are at CFA and so much */
+	uint8_t saved_reg[FLAME_CFI_SAVED_MAX];
+	uint8_t nr_saved;
 	uint8_t cfa_reg;
 	uint8_t kind;
-	uint8_t nr_saved;
-	uint8_t saved_reg[FLAME_CFI_SAVED_MAX];		/* these registers are at CFA and so much */
-	int32_t saved_offset[FLAME_CFI_SAVED_MAX];
-	uint32_t kept;		/* bits of the registers whose values the caller had too; of the others none is known */
-	bool ends;		/* there is no caller */
+	uint8_t ends;		/* there is no caller */
 };
 
 struct flame_cfi;

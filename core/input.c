@@ -149,7 +149,7 @@ int flame_input_fd(const struct flame_input *in)
 static bool stop_ahead(struct flame_input *in, size_t want)
 {
 	size_t left = in->end - in->pos, room = want > BUFFER_SIZE ? want : BUFFER_SIZE;
-	char *buf = in->buf;
+	char *buf;
 
 	if (in->ahead_owns) {
 		if (room < left + MIN_READ)

@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "arena.h"
 #include "idmap.h"
 #include "input.h"
 #include "symbol.h"
+#include "table.h"
 
 #define MAGIC 0x4a695444u
 #define HEADER 40
@@ -27,9 +27,9 @@ enum { ID_LOADED = 0, ID_MOVED = 1 };
 struct reader {
 	struct flame_input in;
 	bool swapped;
-	struct arena names;
-	size_t nr_bytes;
-	struct idmap by_index;	/* value: pointer to a name */
+	char *names;		/* one behind the other, each ended by NUL */
+	size_t nr_names, room_names;
+	struct idmap by_index;	/* value: where a name begins */
 	int (*tell)(void *arg, const struct flame_jit_code *code);
 	void *arg;
 };
@@ -67,14 +67,17 @@ static bool skip(struct reader *r, uint64_t len)
 
 static bool keep_name(struct reader *r, uint64_t index, struct flame_span name)
 {
-	char *copy;
+	size_t at = r->nr_names;
 
 	/* What comes behind these has no name where it is moved. */
-	if (r->nr_bytes + name.len > NAMES_MAX)
+	if (at + name.len >= NAMES_MAX)
 		return true;
-	r->nr_bytes += name.len + 1;
-	copy = arena_copy(&r->names, name.s, name.len);
-	return copy && idmap_set(&r->by_index, index, (uint64_t)(uintptr_t)copy);
+	if (!array_reserve((void **)&r->names, &r->room_names, at + name.len + 1, 1))
+		return false;
+	memcpy(r->names + at, name.s, name.len);
+	r->names[at + name.len] = '\0';
+	r->nr_names += name.len + 1;
+	return idmap_set(&r->by_index, index, at);
 }
 
 /* @p: the record, of which @len bytes are at hand. */
@@ -94,11 +97,11 @@ static int loaded(struct reader *r, const char *p, size_t len)
 static int moved(struct reader *r, const char *p)
 {
 	struct flame_jit_code code = { .start = get64(r, p + 40), .size = get64(r, p + 48) };
-	uint64_t name;
+	uint64_t at;
 
-	if (!idmap_value(&r->by_index, get64(r, p + 56), &name))
+	if (!idmap_value(&r->by_index, get64(r, p + 56), &at))
 		return 0;
-	code.name.s = (const char *)(uintptr_t)name;
+	code.name.s = r->names + at;
 	code.name.len = strlen(code.name.s);
 	return r->tell(r->arg, &code);
 }
@@ -169,7 +172,7 @@ int flame_jitdump_read(const char *path, int (*tell)(void *arg, const struct fla
 		}
 		flame_input_close(&r.in);
 	}
-	arena_release(&r.names);
+	free(r.names);
 	idmap_release(&r.by_index);
 	close(fd);
 	return err;
