@@ -83,14 +83,14 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
-PROGRAMS := fgconv fgrender fgdiff
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
+PROGRAMS := fgconv fgrender fgdiff fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw
-SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/perf/run tests/fuzz/build \
-		      tests/babeltrace2/run tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
-MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
+SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
+		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/bench/perf/run tests/fuzz/build \
+		      tests/babeltrace2/run tests/common.sh tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
+MAN := fgconv.1 fgrender.1 fgdiff.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
@@ -104,6 +104,7 @@ quickstart: ## as root on Debian: install what the build needs, build, draw a re
 
 test: ## as root on Debian: install what the tests need and run all of them
 	@.ci/install test
+	@.ci/as-user $(MAKE) libperf
 	@.ci/as-user $(MAKE) everything
 
 $(O)/%.o: %.c $(O)/flags
@@ -133,8 +134,27 @@ $(O)/libflamegraph.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+$(O)/fgdoctor: $(patsubst %.c,$(O)/%.o,$(wildcard tools/doctor_*.c))
+
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
-	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(O)/libflamegraph.a $(LIBPERF) $(LDLIBS)
+
+# ---- fgrecord, with libperf where that is ----
+
+LIBPERF_SOURCE ?= $(lastword $(sort $(wildcard /usr/src/linux-source-*.tar.xz)))
+ifneq ($(wildcard $(O)/libperf/lib/libperf.a),)
+RECORD_BUFFERS := $(O)/tools/record_libperf.o
+$(RECORD_BUFFERS): CPPFLAGS += -I$(O)/libperf/include
+$(O)/fgrecord: LIBPERF := $(O)/libperf/lib/libperf.a $(O)/libperf/lib/libapi.a
+else
+RECORD_BUFFERS := $(O)/tools/record_missing.o
+endif
+RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(RECORD_BUFFERS)
+
+$(O)/fgrecord: $(RECORD_OBJ)
+
+libperf: ## build libperf from the kernel's source (Debian: linux-source), for fgrecord
+	@tools/libperf '$(LIBPERF_SOURCE)' '$(abspath $(O))/libperf'
 
 # ---- the babeltrace2 plugin: a host that pushes events ----
 
@@ -278,7 +298,13 @@ check: all tests $(O)/mutate library completion $(if $(ASCIIDOCTOR),man) ## run 
 check-browser: all ## test the picture in a browser (node, chromium)
 	@tests/browser/run $(O)/fgrender
 
-check-record: all ## record with the profilers that are here and compare
+$(O)/findings: $(O)/tests/record/truth/findings.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check-truth: all $(O)/findings ## record programs of which the truth is known, and compare
+	@tests/record/truth.sh $(O)
+
+check-record: all $(O)/findings ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
 
 check-perf-patch: all ## build perf from Debian's linux-source with perf-script-so.patch and test perf script -s flame.so (1 GB)
@@ -319,8 +345,8 @@ clean: ## remove what was built
 	rm -rf $(O) $(O)-san $(O)-cover $(O)-gcc $(O)-clang
 
 FORCE:
-.PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
-	check-perf-patch check-valgrind lint cover bench bench-perf fuzz everything clean FORCE
+.PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
+	check-perf-patch check-truth check-valgrind lint cover bench bench-perf fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -687,10 +687,8 @@ static int read(struct flame_reader *rd)
 				  "a heatmap of async-profiler, whose samples are packed: give the JFR recording that it was made from");
 	if (!st->any_frame && !st->closed && !rd->input->error)
 		return flame_fail(rd, FLAME_EDAMAGED, "asprof: the page is cut off before its frames: nothing in it can be used");
-	if (st->part != END && st->any_frame && !rd->input->error) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "asprof: the page ends among its frames; the frames before are used");
-	}
+	if (st->part != END && st->any_frame && !rd->input->error)
+		flame_damaged(rd, "asprof: the page ends among its frames; the frames before are used");
 	if (st->inverted && st->any_frame)
 		flame_note(rd, "the page is upside down: if it was made with --reverse, its stacks begin with the function that ran (--reverse turns them)");
 	return 0;

@@ -20,6 +20,7 @@
 
 #include "../core/cache.h"
 #include "../core/converter.h"
+#include "../core/meta.h"
 #include "../core/span.h"
 #include "python_frame.h"
 
@@ -311,6 +312,29 @@ static uint64_t of_many(struct flame_span s)
 	return span_digits(s, &value) ? (uint64_t)value : 0;
 }
 
+/* What of the metadata is of the recording; times are in us. */
+static void read_about(struct flame_profile *p, struct flame_span line)
+{
+	struct flame_meta *meta = flame_meta(p);
+	struct flame_span value = span_from(line, span_find(line, ": ") + 2);
+	char text[64];
+	int n = 0;
+
+	if (span_starts(line, "# interval: "))
+		flame_meta_interval(p, (double)of_many(value) * 1e3);
+	else if (span_starts(line, "# duration: ") && of_many(value) < UINT64_MAX / 1000)
+		meta->duration_ns = of_many(value) * 1000;
+	if (value.len > 32)
+		return;
+	if (span_starts(line, "# austin: ")) {
+		n = snprintf(text, sizeof(text), "austin %.*s", (int)value.len, value.s);
+		flame_meta_text(p, &meta->tool, (struct flame_span){ text, (size_t)n });
+	} else if (span_starts(line, "# python: ")) {
+		n = snprintf(text, sizeof(text), "Python %.*s", (int)value.len, value.s);
+		flame_meta_text(p, &meta->runtime, (struct flame_span){ text, (size_t)n });
+	}
+}
+
 /* "# key: value" */
 static void read_metadata(struct state *st, struct flame_span line)
 {
@@ -380,6 +404,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		return 0;
 	if (line.s[0] == '#') {
 		read_metadata(st, line);
+		read_about(rd->profile, line);
 		return 0;
 	}
 	if (span_starts(line, "Bad sample ")) {

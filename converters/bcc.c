@@ -24,6 +24,7 @@
 #include "../core/missed.h"
 #include "../core/number.h"
 #include "../core/scan.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "bpf_text.h"
 
@@ -75,7 +76,7 @@ static const struct {
 static size_t find_header(struct flame_span line)
 {
 	for (size_t i = 0; i < NR_HEADERS; i++) {
-		if (bpf_starts(line, headers[i].start) &&
+		if (span_starts(line, headers[i].start) &&
 		    memmem(line.s, line.len, headers[i].contains, strlen(headers[i].contains)))
 			return i + 1;
 	}
@@ -128,18 +129,6 @@ static struct flame_span unwrap(struct flame_span s)
 	return s;
 }
 
-static bool ends(struct flame_span s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
-}
-
-static bool equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && bpf_starts(s, text);
-}
-
 static int add_item(struct state *st, struct item item)
 {
 	if (!item.frame || !array_reserve((void **)&st->items, &st->room_items, st->nr_items + 1, sizeof(item)))
@@ -162,9 +151,9 @@ static int add_frame(struct flame_reader *rd, struct flame_span s)
 			s = (struct flame_span){ bytes + 1, (size_t)(s.s + s.len - bytes - 1) };
 		s = unwrap(s);
 	}
-	if (s.len && s.s[0] == '[' && bpf_starts(s, "[Missed User Stack]"))
+	if (s.len && s.s[0] == '[' && span_starts(s, "[Missed User Stack]"))
 		s.len = strlen("[Missed User Stack]");
-	if (last == ']' && s.len > 4 && ends(s, "_[k]")) {
+	if (last == ']' && s.len > 4 && span_ends(s, "_[k]")) {
 		item.kernel = true;
 		s.len -= 4;
 	}
@@ -194,7 +183,7 @@ static int32_t cut_id(struct flame_span *s, char open, char close)
 	    bpf_integer((struct flame_span){ s->s + i, end - i }, &id) != FLAME_NUMBER_OK || id > INT32_MAX)
 		return -1;
 	s->len = i - 1;
-	*s = bpf_trim(*s);
+	*s = span_trim(*s);
 	return (int32_t)id;
 }
 
@@ -202,7 +191,7 @@ static int add_task(struct flame_reader *rd, struct flame_span comm, int32_t pid
 {
 	struct state *st = rd->state;
 	struct flame_task_info task = { .pid = pid, .tid = pid };
-	struct flame_span name = unwrap(bpf_trim(comm));
+	struct flame_span name = unwrap(span_trim(comm));
 	flame_stack root;
 
 	/* As an empty frame of folded text; the waker's name is not always known. */
@@ -288,11 +277,7 @@ static int end_record(struct flame_reader *rd)
 	if (!st->nr_items || rd->input->limit != UINT64_MAX)
 		return drop_record(rd);
 	st->nr_items = 0;
-	if (rd->input->error)
-		return flame_skip(rd, "the stack that the end of the input cuts off");
-	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a stack: it is cut off; what came before is used");
-	rd->diag->damaged = true;
-	return 0;
+	return bpf_text_cut(rd, "a stack", "the stack that the end of the input cuts off");
 }
 
 /* Lines. */
@@ -316,14 +301,14 @@ static bool read_column(struct flame_reader *rd, struct flame_span s, int *err)
 	struct flame_span rest;
 	int32_t pid = -1;
 
-	if (bpf_starts(s, "-- ") && ends(s, " --")) {
+	if (span_starts(s, "-- ") && span_ends(s, " --")) {
 		*err = add_marker(rd, ITEM_WAKER);
 		return true;
 	}
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		size_t n = strlen(words[i]);
 
-		if (!bpf_starts(s, words[i]) || (s.len > n && i && s.s[n] != ' '))
+		if (!span_starts(s, words[i]) || (s.len > n && i && s.s[n] != ' '))
 			continue;
 		rest = (struct flame_span){ s.s + n, s.len - n };
 		if (!i)
@@ -364,7 +349,7 @@ static int read_indented(struct flame_reader *rd, struct flame_span s, size_t in
 	/* Most lines are frames: few of their first letters begin something else. */
 	if (s.s[0] >= '0' && s.s[0] <= '9' && read_number(rd, s, &err))
 		return err;
-	if (s.s[0] == '-' && (equals(s, "--") || equals(s, "-")))
+	if (s.s[0] == '-' && (span_equals(s, "--") || span_equals(s, "-")))
 		return add_marker(rd, ITEM_DELIMITER);
 	if (memchr("-wt", s.s[0], 3) && read_column(rd, s, &err))
 		return err;
@@ -381,7 +366,7 @@ static int read_folded(struct flame_reader *rd, struct flame_span line);
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
-	struct flame_span s = bpf_trim(line);
+	struct flame_span s = span_trim(line);
 	struct state *st = rd->state;
 	size_t tool;
 
@@ -392,9 +377,9 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	tool = find_header(line);
 	if (tool)
 		set_tool(st, line, tool);
-	else if (bpf_starts(line, "WARN: Skipped an event"))
+	else if (span_starts(line, "WARN: Skipped an event"))
 		st->nr_negative++;
-	else if (st->folded && !bpf_starts(line, "WARN"))
+	else if (st->folded && !span_starts(line, "WARN"))
 		return read_folded(rd, line);
 	return 0;
 }
@@ -407,10 +392,10 @@ static int read_folded(struct flame_reader *rd, struct flame_span line)
 	int64_t value;
 	int err = 0;
 
-	if (!blank || bpf_integer(bpf_trim((struct flame_span){ blank, (size_t)(line.s + line.len - blank) }), &value) !=
+	if (!blank || bpf_integer(span_trim((struct flame_span){ blank, (size_t)(line.s + line.len - blank) }), &value) !=
 	    FLAME_NUMBER_OK)
 		return flame_skip(rd, "no count at the end of the line");
-	path = unwrap(bpf_trim((struct flame_span){ line.s, (size_t)(blank - line.s) }));
+	path = unwrap(span_trim((struct flame_span){ line.s, (size_t)(blank - line.s) }));
 	for (bool more = path.len; !err && more;) {
 		const char *semicolon = memrchr(path.s, ';', path.len);
 		size_t start = semicolon ? (size_t)(semicolon + 1 - path.s) : 0;
@@ -418,9 +403,9 @@ static int read_folded(struct flame_reader *rd, struct flame_span line)
 		frame = (struct flame_span){ path.s + start, path.len - start };
 		path.len = semicolon ? start - 1 : 0;
 		more = semicolon != NULL;
-		if (equals(frame, "-"))
+		if (span_equals(frame, "-"))
 			err = add_marker(rd, ITEM_DELIMITER);
-		else if (equals(frame, "--"))
+		else if (span_equals(frame, "--"))
 			err = add_marker(rd, ITEM_WAKER);
 		else
 			err = add_frame(rd, frame.len ? frame : (struct flame_span){ "[unknown]", 9 });
@@ -432,14 +417,13 @@ static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct flame_span line;
-	int err = bpf_text_init(&st->text, rd), ended;
+	int err = bpf_text_init(&st->text, rd);
 
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (!err)
 		err = end_record(rd);
-	ended = bpf_text_end(&st->text, rd);
-	return err ? err : ended;
+	return bpf_text_end(&st->text, rd, err);
 }
 
 static void release(struct flame_reader *rd)
@@ -470,13 +454,13 @@ static void survey_left(struct survey *sv, struct flame_span line)
 	} else {
 		sv->nr_folded++;
 		sv->nr_own += memmem(line.s, line.len, ";[Missed ", 9) != NULL ||
-			      (bpf_starts(line, "b'") && blank[-1] == '\'');
+			      (span_starts(line, "b'") && blank[-1] == '\'');
 	}
 }
 
 static void survey_line(struct survey *sv, struct flame_span line)
 {
-	struct flame_span s = bpf_trim(line);
+	struct flame_span s = span_trim(line);
 	int64_t value;
 
 	if (!s.len)
@@ -485,7 +469,7 @@ static void survey_line(struct survey *sv, struct flame_span line)
 		survey_left(sv, s);
 	else if (bpf_integer(s, &value) == FLAME_NUMBER_OK)
 		sv->nr_values += sv->nr_columns || sv->nr_headers;
-	else if ((bpf_starts(s, "-    ") && ends(s, ")")) || bpf_starts(s, "waker: ") || bpf_starts(s, "target: "))
+	else if ((span_starts(s, "-    ") && span_ends(s, ")")) || span_starts(s, "waker: ") || span_starts(s, "target: "))
 		sv->nr_columns++;
 	else
 		sv->nr_frames++;
@@ -494,15 +478,10 @@ static void survey_line(struct survey *sv, struct flame_span line)
 static struct survey survey(struct flame_span head)
 {
 	struct survey sv = { 0 };
+	struct flame_span line;
 
-	while (head.len) {
-		const char *nl = memchr(head.s, '\n', head.len);
-		size_t n = nl ? (size_t)(nl - head.s) : head.len;
-
-		survey_line(&sv, (struct flame_span){ head.s, n });
-		head.s += n + (nl != NULL);
-		head.len -= n + (nl != NULL);
-	}
+	while (span_line(&head, &line))
+		survey_line(&sv, line);
 	return sv;
 }
 
@@ -523,18 +502,15 @@ static int prepare(struct flame_reader *rd, struct flame_span head)
 {
 	struct survey sv = survey(head);
 	struct state *st = rd->state;
+	struct flame_span line;
 
 	st->folded = sv.nr_folded && !sv.nr_values;
 	/* Slices must know what the first one reads. */
-	while (!st->tool && head.len) {
-		const char *nl = memchr(head.s, '\n', head.len);
-		struct flame_span line = { head.s, nl ? (size_t)(nl - head.s) : head.len };
+	while (!st->tool && span_line(&head, &line)) {
 		size_t tool = find_header(line);
 
 		if (tool)
 			set_tool(st, line, tool);
-		head.s += line.len + (nl != NULL);
-		head.len -= line.len + (nl != NULL);
 	}
 	return 0;
 }

@@ -15,6 +15,7 @@
 
 #include <string.h>
 
+#include "../core/span.h"
 #include "../core/tidy.h"
 
 #define LINE_CACHE_BYTES ((size_t)8 << 20)
@@ -22,31 +23,6 @@
 #define ADDRESS_MAX 16
 
 /* Small pieces of text. */
-
-struct flame_span bpf_trim(struct flame_span s)
-{
-	while (s.len && (s.s[0] == ' ' || s.s[0] == '\t')) {
-		s.s++;
-		s.len--;
-	}
-	while (s.len && (s.s[s.len - 1] == ' ' || s.s[s.len - 1] == '\t' || s.s[s.len - 1] == '\r'))
-		s.len--;
-	return s;
-}
-
-bool bpf_starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
-
-static bool ends(struct flame_span s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
-}
 
 static bool is_digit(char c)
 {
@@ -139,11 +115,11 @@ int bpf_name_side(struct flame_span name)
 	if (side)
 		return side;
 	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
-		if (bpf_starts(name, sides[i].start))
+		if (span_starts(name, sides[i].start))
 			return sides[i].side;
 	}
 	for (size_t i = 0; i < sizeof(user_names) / sizeof(*user_names); i++) {
-		if (name.len == strlen(user_names[i]) && bpf_starts(name, user_names[i]))
+		if (name.len == strlen(user_names[i]) && span_starts(name, user_names[i]))
 			return BPF_USER;
 	}
 	return memmem(name.s, name.len, "::", 2) || memchr(name.s, '(', name.len) ? BPF_USER : 0;
@@ -169,14 +145,14 @@ static int address_side(const char *s, size_t n)
 /* " (/usr/lib/libc.so.6)" and " (inlined)" behind a symbol that has an address. */
 static void cut_parens(struct bpf_frame *f)
 {
-	while (ends(f->symbol, ")")) {
+	while (span_ends(f->symbol, ")")) {
 		const char *open = memrchr(f->symbol.s, '(', f->symbol.len);
 		struct flame_span inside;
 
 		if (!open || open == f->symbol.s || open[-1] != ' ')
 			return;
 		inside = (struct flame_span){ open + 1, (size_t)(f->symbol.s + f->symbol.len - open - 2) };
-		if (inside.len == 7 && bpf_starts(inside, "inlined"))
+		if (inside.len == 7 && span_starts(inside, "inlined"))
 			f->inlined = true;
 		else if (!f->module.len)
 			f->module = inside;
@@ -224,14 +200,14 @@ void bpf_parse_frame(struct flame_span line, struct bpf_frame *f)
 {
 	size_t digits;
 
-	*f = (struct bpf_frame){ .symbol = bpf_trim(line) };
+	*f = (struct bpf_frame){ .symbol = span_trim(line) };
 	digits = address_digits(f->symbol);
 	if (digits) {
 		f->side = address_side(f->symbol.s, digits);
-		f->symbol = bpf_trim((struct flame_span){ f->symbol.s + digits, f->symbol.len - digits });
+		f->symbol = span_trim((struct flame_span){ f->symbol.s + digits, f->symbol.len - digits });
 		cut_parens(f);
 	}
-	if (bpf_starts(f->symbol, "[inlined] ") && f->symbol.len > 10) {
+	if (span_starts(f->symbol, "[inlined] ") && f->symbol.len > 10) {
 		f->inlined = true;
 		f->symbol.s += 10;
 		f->symbol.len -= 10;
@@ -325,7 +301,7 @@ static struct flame_span key_of(const struct flame_reader *rd, struct flame_span
 
 flame_frame bpf_find_frame(struct bpf_text *t, struct flame_reader *rd, struct flame_span line, int *side)
 {
-	struct flame_span whole = bpf_trim(line), key;
+	struct flame_span whole = span_trim(line), key;
 	unsigned int cache;
 	uint64_t hash;
 	flame_frame frame;
@@ -373,14 +349,22 @@ int bpf_text_init(struct bpf_text *t, struct flame_reader *rd)
 	return t->feeder ? 0 : FLAME_ENOMEM;
 }
 
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd)
+int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err)
 {
-	int err = flame_feeder_free(t->feeder);
+	int ended = flame_feeder_free(t->feeder);
 
 	t->feeder = NULL;
-	if (err == FLAME_EOVERFLOW)
+	if (ended == FLAME_EOVERFLOW)
 		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
-	return err;
+	return err ? err : ended;
+}
+
+int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason)
+{
+	if (rd->input->error)
+		return flame_skip(rd, reason);
+	flame_damaged(rd, "the input ends inside %s: it is cut off; what came before is used", what);
+	return 0;
 }
 
 void bpf_text_release(struct bpf_text *t)

@@ -48,8 +48,13 @@ struct bpf_text {
 
 /* Return: 0 or FLAME_ENOMEM. */
 int bpf_text_init(struct bpf_text *t, struct flame_reader *rd);
-/* Everything goes into the profile. Return: 0 or the failure, with an error in rd->diag where a sum does not fit. */
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd);
+/*
+ * Everything goes into the profile. Return: @err, how reading ended, or else the failure, with an error in rd->diag where
+ * a sum does not fit.
+ */
+int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err);
+/* The end of the input cuts off @what ("a stack"). @reason: to skip it, where the input tells of damage itself. */
+int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason);
 void bpf_text_release(struct bpf_text *t);
 
 /* Return: the frame of @line, blanks around it do not matter, with its side in *@side; 0 without memory. */
@@ -66,8 +71,6 @@ flame_frame *bpf_path(struct bpf_text *t, size_t nr);
 /* End it. */
 int bpf_path_add(struct bpf_text *t, size_t nr, flame_type type, int64_t value);
 
-struct flame_span bpf_trim(struct flame_span s);
-bool bpf_starts(struct flame_span s, const char *start);
 /* Parse all of @s, a whole number. */
 enum flame_number_result bpf_integer(struct flame_span s, int64_t *value);
 

@@ -23,6 +23,7 @@
 
 #include "../core/hash.h"
 #include "../core/json.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "bpf_text.h"
 
@@ -130,7 +131,7 @@ static int add_scalar(struct flame_reader *rd, struct flame_span s)
 	struct state *st = rd->state;
 	flame_frame frame;
 
-	s = bpf_trim(s);
+	s = span_trim(s);
 	if (!s.len) {
 		st->has_stack = true;
 		return 0;
@@ -172,7 +173,7 @@ static int read_json_key(struct flame_reader *rd, struct flame_span s)
 				struct flame_span line = { at, (size_t)((nl ? nl : end) - at) };
 
 				at = nl ? nl : end;
-				err = bpf_trim(line).len ? add_frame(rd, line) : 0;
+				err = span_trim(line).len ? add_frame(rd, line) : 0;
 			}
 		} else {
 			const char *comma = memchr(at, ',', (size_t)(end - at));
@@ -390,7 +391,7 @@ static int read_value(struct flame_reader *rd, struct flame_span s)
 	int err;
 
 	st->open = false;
-	s = bpf_trim(s);
+	s = span_trim(s);
 	if (!s.len) {
 		st->is_hist = true;
 		return 0;
@@ -435,7 +436,7 @@ static int read_parts(struct flame_reader *rd, struct flame_span s, bool first)
 		err = ended ? 0 : add_scalars(rd, key, ", ");
 		return err ? err : read_value(rd, (struct flame_span){ end + 2, (size_t)(s.s + s.len - end - 2) });
 	}
-	key = bpf_trim(key);
+	key = span_trim(key);
 	if (key.len && key.s[key.len - 1] == ',')
 		key.len--;
 	if (key.len)
@@ -462,11 +463,7 @@ static int end_key(struct flame_reader *rd)
 	if (rd->input->limit != UINT64_MAX)
 		return drop_key(rd);
 	reset_key(st);
-	if (rd->input->error)
-		return flame_skip(rd, "the key that the end of the input cuts off");
-	flame_diag_add(rd->diag, FLAME_WARNING, "the input ends inside a map's key: it is cut off; what came before is used");
-	rd->diag->damaged = true;
-	return 0;
+	return bpf_text_cut(rd, "a map's key", "the key that the end of the input cuts off");
 }
 
 static int close_hist(struct flame_reader *rd)
@@ -488,7 +485,7 @@ static bool read_bucket(struct state *st, struct flame_span line)
 	if (!bar || !line.len || (line.s[0] != '[' && line.s[0] != '('))
 		return false;
 	close = memrchr(line.s, ' ', (size_t)(bar - line.s - (bar > line.s)));
-	if (!close || bpf_integer(bpf_trim((struct flame_span){ close, (size_t)(bar - close) }), &value) != FLAME_NUMBER_OK)
+	if (!close || bpf_integer(span_trim((struct flame_span){ close, (size_t)(bar - close) }), &value) != FLAME_NUMBER_OK)
 		return false;
 	return !__builtin_add_overflow(st->buckets, value, &st->buckets);
 }
@@ -516,7 +513,7 @@ static void read_notice(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	int64_t nr;
 
-	if (bpf_starts(line, "Lost ") && number_behind(line, "Lost ", &nr) && nr > 0)
+	if (span_starts(line, "Lost ") && number_behind(line, "Lost ", &nr) && nr > 0)
 		flame_lost_add(rd->profile, (uint64_t)nr);
 	st->nr_full += memmem(line.s, line.len, "map_update_elem", 15) || memmem(line.s, line.len, "Map full", 8);
 }
@@ -541,12 +538,12 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		return err;
 	if (st->open && line.len && (line.s[0] == ',' || line.s[0] == ']'))
 		return read_parts(rd, line, false);
-	if (bpf_starts(line, "Lost ") || bpf_starts(line, "WARNING") || bpf_starts(line, "stdin:")) {
+	if (span_starts(line, "Lost ") || span_starts(line, "WARNING") || span_starts(line, "stdin:")) {
 		read_notice(rd, line);
 		return 0;
 	}
 	if (st->open)	/* Modes raw and build_id indent nothing. */
-		return bpf_trim(line).len ? add_frame(rd, line) : 0;
+		return span_trim(line).len ? add_frame(rd, line) : 0;
 	end_print(st);
 	return 0;
 }
@@ -790,15 +787,14 @@ static int read_json(struct flame_reader *rd)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	int err = bpf_text_init(&st->text, rd), ended;
+	int err = bpf_text_init(&st->text, rd);
 
 	/* Plain maps are gathered here where they are not told apart: the first type is the one that is used. */
 	if (!err && !rd->options->event)
 		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
 	if (!err)
 		err = st->json ? read_json(rd) : read_lines(rd);
-	ended = bpf_text_end(&st->text, rd);
-	return err ? err : ended;
+	return bpf_text_end(&st->text, rd, err);
 }
 
 static void release(struct flame_reader *rd)
@@ -812,18 +808,6 @@ static void release(struct flame_reader *rd)
 }
 
 /* What the head tells. */
-
-static bool next_line(struct flame_span *text, struct flame_span *line)
-{
-	const char *nl = memchr(text->s, '\n', text->len);
-
-	if (!text->len)
-		return false;
-	*line = (struct flame_span){ text->s, nl ? (size_t)(nl - text->s) : text->len };
-	text->s += line->len + (nl != NULL);
-	text->len -= line->len + (nl != NULL);
-	return true;
-}
 
 struct survey {
 	size_t nr_keys;		/* of stacks, with their value */
@@ -855,7 +839,7 @@ static void survey_line(struct survey *sv, struct flame_span line)
 	if (name) {
 		*sv = (struct survey){ .nr_keys = sv->nr_keys, .nr_begun = sv->nr_begun, .first_side = sv->first_side,
 				       .open = true };
-		line = bpf_trim((struct flame_span){ line.s + name + 1, line.len - name - 1 });
+		line = span_trim((struct flame_span){ line.s + name + 1, line.len - name - 1 });
 		sv->has_stack = !line.len || line.s[0] == ',' || line.s[line.len - 1] == ',';
 		sv->nr_begun += sv->has_stack;
 	} else if (!sv->open) {
@@ -879,7 +863,7 @@ static struct survey survey(struct flame_span head)
 	struct survey sv = { 0 };
 	struct flame_span line;
 
-	while (next_line(&head, &line))
+	while (span_line(&head, &line))
 		survey_line(&sv, line);
 	return sv;
 }
@@ -892,7 +876,7 @@ static bool is_json(struct flame_span head)
 	static const char start[] = "{\"type\":";
 	struct flame_span s;
 
-	if (!bpf_starts(head, start))
+	if (!span_starts(head, start))
 		return false;
 	s = (struct flame_span){ head.s + strlen(start), head.len - strlen(start) };
 	while (s.len && s.s[0] == ' ') {
@@ -902,7 +886,7 @@ static bool is_json(struct flame_span head)
 	for (size_t i = 0; s.len && s.s[0] == '"' && i < sizeof(types) / sizeof(*types); i++) {
 		struct flame_span word = { s.s + 1, s.len - 1 };
 
-		if (bpf_starts(word, types[i]) && word.len > strlen(types[i]) && word.s[strlen(types[i])] == '"')
+		if (span_starts(word, types[i]) && word.len > strlen(types[i]) && word.s[strlen(types[i])] == '"')
 			return true;
 	}
 	return false;
@@ -930,7 +914,7 @@ static int probe(struct flame_span head)
 		return FLAME_SCORE_MAGIC - 10;
 	sv = survey(head);
 	/* "Attaching 2 probes..." and, of newer versions, "Attached 2 probes"; what the script prints may follow. */
-	if (sv.nr_keys || bpf_starts(head, "Attaching ") || bpf_starts(head, "Attached "))
+	if (sv.nr_keys || span_starts(head, "Attaching ") || span_starts(head, "Attached "))
 		return FLAME_SCORE_MAGIC - 10;
 	return sv.nr_begun ? FLAME_SCORE_RECORD : FLAME_SCORE_NOT;
 }
@@ -943,7 +927,7 @@ static size_t split(struct flame_reader *rd, struct flame_span text)
 
 	if (st->json)
 		return text.len;
-	next_line(&rest, &line);
+	span_line(&rest, &line);
 	while (rest.len) {
 		const char *at = memchr(rest.s, '@', rest.len);
 

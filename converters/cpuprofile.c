@@ -290,6 +290,8 @@ static int end_times(struct flame_reader *rd, struct series *times)
 	if (!st->broken && !st->short_times && times == &st->deltas && st->has_start && st->has_end &&
 	    __builtin_sub_overflow(st->end, st->start, &end))
 		end = INT64_MIN;
+	if (end > 0)
+		flame_meta(rd->profile)->duration_ns = (uint64_t)end;
 	return v8_timeline_end(rd, &st->line, end);
 }
 

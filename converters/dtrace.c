@@ -347,11 +347,8 @@ static int read(struct flame_reader *rd)
 	st->type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_OTHER);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (!err && st->nr) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "the text ends inside a stack, before its count; the stacks before are used");
-	}
+	if (!err && st->nr)
+		flame_damaged(rd, "the text ends inside a stack, before its count; the stacks before are used");
 	return err;
 }
 

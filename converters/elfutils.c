@@ -20,20 +20,9 @@
 #include "../core/span.h"
 
 struct state {
-	struct flame_callstack stack;
-	struct flame_namer namer;
-	struct flame_sample sample;
-	flame_stack root;
+	struct flame_stack_text text;
 	int32_t pid;
 };
-
-static int end_stack(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	st->sample.stack = st->stack.nr ? st->root : 0;
-	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
-}
 
 /* A root frame such as TID=12. */
 static void push_id(struct flame_reader *rd, const char *key, int32_t id)
@@ -44,7 +33,7 @@ static void push_id(struct flame_reader *rd, const char *key, int32_t id)
 	int len = snprintf(name, sizeof(name), "%s=%d", key, id);
 	struct flame_span text = { name, (size_t)len };
 
-	st->root = flame_stack_push(rd->profile, st->root, flame_namer_frame(&st->namer, rd, text, &info));
+	st->text.root = flame_stack_push(rd->profile, st->text.root, flame_namer_frame(&st->text.namer, rd, text, &info));
 }
 
 /* --pid and --tid make root frames PID=1 and TID=2, as FlameGraph's script does. */
@@ -56,8 +45,8 @@ static void start_thread(struct flame_reader *rd, struct flame_span id)
 
 	if (span_digits(id, &tid) && tid <= INT32_MAX)
 		task.tid = (int32_t)tid;
-	st->sample.task = flame_task_row(rd->profile, &task);
-	st->root = 0;
+	st->text.sample.task = flame_task_row(rd->profile, &task);
+	st->text.root = 0;
 	if (rd->options->root == FLAME_ROOT_PID || rd->options->root == FLAME_ROOT_TID)
 		push_id(rd, "PID", st->pid);
 	if (rd->options->root == FLAME_ROOT_TID || rd->options->threads)
@@ -91,7 +80,7 @@ static int read_frame(struct flame_reader *rd, struct flame_span name, struct fl
 	}
 	if (!name.len && rd->options->addrs)
 		name = address;
-	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, name, &info));
+	return flame_callstack_add(&st->text.stack, flame_namer_frame(&st->text.namer, rd, name, &info));
 }
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
@@ -104,11 +93,11 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	line = span_trim(line);
 	if (is_frame(line, &nr, &address, &name)) {
 		if (!nr)
-			err = end_stack(rd);
+			err = flame_stack_text_end(rd);
 		return err ? err : read_frame(rd, name, address);
 	}
 	if (span_starts(line, "TID ") || span_starts(line, "PID "))
-		err = end_stack(rd);
+		err = flame_stack_text_end(rd);
 	if (!err && span_starts(line, "TID "))
 		start_thread(rd, span_from(line, 4));
 	else if (!err && span_starts(line, "PID ") && span_digits(span_from(line, 4), &nr) && nr <= INT32_MAX)
@@ -119,24 +108,11 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_span line;
-	int err = 0;
+	int err;
 
 	st->pid = -1;
-	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
-	st->sample.value = 1;
-	st->sample.nr_samples = 1;
-	while (!err && flame_line(rd->input, &line))
-		err = read_line(rd, line);
-	return err ? err : end_stack(rd);
-}
-
-static void release(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	flame_callstack_release(&st->stack);
-	flame_namer_release(&st->namer);
+	err = flame_stack_text_read(rd, read_line);
+	return err ? err : flame_stack_text_end(rd);
 }
 
 static int probe(struct flame_span head)
@@ -160,5 +136,5 @@ const struct flame_converter flame_elfutils_converter = {
 	.counted = true,
 	.probe = probe,
 	.read = read,
-	.release = release,
+	.release = flame_stack_text_release,
 };

@@ -20,9 +20,7 @@
 #include "../core/span.h"
 
 struct state {
-	struct flame_callstack stack;
-	struct flame_namer namer;
-	struct flame_sample sample;
+	struct flame_stack_text text;
 	bool in_stack;
 };
 
@@ -53,7 +51,7 @@ static int end_stack(struct flame_reader *rd)
 	if (!st->in_stack)
 		return 0;
 	st->in_stack = false;
-	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
+	return flame_callstack_end(&st->text.stack, rd->profile, &st->text.sample);
 }
 
 static int start_stack(struct flame_reader *rd, struct flame_span line)
@@ -63,10 +61,10 @@ static int start_stack(struct flame_reader *rd, struct flame_span line)
 	int err = end_stack(rd);
 
 	st->in_stack = true;
-	st->sample.stack = 0;
+	st->text.sample.stack = 0;
 	if (rd->options->threads)
-		st->sample.stack = flame_stack_push(rd->profile, 0,
-						    flame_namer_frame(&st->namer, rd, thread_name(line), &info));
+		st->text.sample.stack = flame_stack_push(rd->profile, 0,
+						    flame_namer_frame(&st->text.namer, rd, thread_name(line), &info));
 	return err;
 }
 
@@ -93,7 +91,7 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 	info.file = flame_intern(rd->profile, file.s, file.len);
 	info.line = line <= UINT32_MAX ? (uint32_t)line : 0;
 	if (!rd->options->simple_names) {
-		buf = flame_namer_room(&st->namer, file.len + name.len + at + 2);
+		buf = flame_namer_room(&st->text.namer, file.len + name.len + at + 2);
 		if (!buf)
 			return FLAME_ENOMEM;
 		to = mempcpy(buf, file.s, file.len);
@@ -105,7 +103,7 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 		/* The place is in the name already. */
 		info.file = info.line = 0;
 	}
-	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, name, &info));
+	return flame_callstack_add(&st->text.stack, flame_namer_frame(&st->text.namer, rd, name, &info));
 }
 
 static int add_marker(struct flame_reader *rd, const char *name)
@@ -114,7 +112,7 @@ static int add_marker(struct flame_reader *rd, const char *name)
 	struct flame_frame_info info = { .kind = FLAME_MARKER };
 	struct flame_span s = { name, strlen(name) };
 
-	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, s, &info));
+	return flame_callstack_add(&st->text.stack, flame_namer_frame(&st->text.namer, rd, s, &info));
 }
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
@@ -137,24 +135,9 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 
 static int read(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
-	struct flame_span line;
-	int err = 0;
+	int err = flame_stack_text_read(rd, read_line);
 
-	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
-	st->sample.value = 1;
-	st->sample.nr_samples = 1;
-	while (!err && flame_line(rd->input, &line))
-		err = read_line(rd, line);
 	return err ? err : end_stack(rd);
-}
-
-static void release(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	flame_callstack_release(&st->stack);
-	flame_namer_release(&st->namer);
 }
 
 static int probe(struct flame_span head)
@@ -175,5 +158,5 @@ const struct flame_converter flame_faulthandler_converter = {
 	.counted = true,
 	.probe = probe,
 	.read = read,
-	.release = release,
+	.release = flame_stack_text_release,
 };

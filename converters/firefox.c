@@ -25,6 +25,7 @@
 
 #include "../core/converter.h"
 #include "../core/json.h"
+#include "../core/meta.h"
 #include "../core/namer.h"
 #include "../core/span.h"
 #include "../core/table.h"
@@ -585,6 +586,13 @@ static int sum_deltas(struct thread *thread)
 	return err;
 }
 
+/* Times are ms since the start. */
+static void note_time(struct flame_reader *rd, double ms)
+{
+	if (ms >= 0 && ms < 1e12)
+		flame_meta_time(rd->profile, (uint64_t)(ms * 1e6) + 1);
+}
+
 static int add_samples(struct flame_reader *rd, struct thread *thread)
 {
 	struct state *st = rd->state;
@@ -604,6 +612,9 @@ static int add_samples(struct flame_reader *rd, struct thread *thread)
 		return FLAME_ENOMEM;
 	make_types(rd, thread->weight_type, &types);
 	start = time_of(&v, 0);
+	note_time(rd, start);
+	if (v.columns[SAMPLE_STACK]->nr)
+		note_time(rd, time_of(&v, v.columns[SAMPLE_STACK]->nr - 1));
 	for (size_t i = 0; !err && i < v.columns[SAMPLE_STACK]->nr; i++) {
 		double row = v.columns[SAMPLE_STACK]->v[i];
 
@@ -756,8 +767,10 @@ static int read_meta(struct flame_reader *rd)
 			continue;
 		}
 		token = flame_json_next(json);
-		if (interval && token == FLAME_JSON_NUMBER)
+		if (interval && token == FLAME_JSON_NUMBER) {
 			st->interval = flame_json_double(json);
+			flame_meta_interval(rd->profile, st->interval * 1e6);
+		}
 		if (cpu && token == FLAME_JSON_STRING) {
 			bool ns = flame_json_is(json, "ns");
 
@@ -815,11 +828,9 @@ static int read(struct flame_reader *rd)
 	if (added)
 		return added;
 	/* In a file that is cut off that goes without saying. */
-	if (st->nr_bad && !err) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "references to rows that tables do not have: %llu",
-			       (unsigned long long)st->nr_bad);
-	}
+	if (st->nr_bad && !err)
+		flame_damaged(rd, "references to rows that tables do not have: %llu",
+			      (unsigned long long)st->nr_bad);
 	return err ? flame_json_report(&st->json, rd, st->nr_samples) : 0;
 }
 

@@ -26,6 +26,7 @@
 #include "../core/number.h"
 #include "../core/prefix.h"
 #include "../core/scan.h"
+#include "../core/span.h"
 #include "../core/units.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
@@ -58,6 +59,7 @@ struct state {
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
 	char event[64], unit[64], kind[16];	/* from our header; "" where it had none */
+	char other[64];		/* event of a header further on, as in files one behind the other; "" where there is none */
 };
 
 /* The annotation at the end of @name says its kind; it is cut off. */
@@ -278,24 +280,13 @@ static int add_path(struct flame_reader *rd, struct flame_span s, struct flame_n
 	return st->nr_come - st->nr_gone == MAX_WAITING - 1 ? feed_oldest(rd) : 0;
 }
 
-static bool is_blank(char c)
+/* Cut the last word off @line, and the blanks around it. */
+static inline struct flame_span cut_word(struct flame_span *line)
 {
-	return c == ' ' || c == '\t';
-}
+	struct flame_span word = span_last_word(line);
 
-/* Cut the last blank-separated word off @line. */
-static struct flame_span cut_word(struct flame_span *line)
-{
-	size_t end = line->len, start;
-
-	while (end && is_blank(line->s[end - 1]))
-		end--;
-	for (start = end; start && !is_blank(line->s[start - 1]);)
-		start--;
-	line->len = start;
-	while (line->len && is_blank(line->s[line->len - 1]))
-		line->len--;
-	return (struct flame_span){ line->s + start, end - start };
+	*line = span_trim_end(*line);
+	return word;
 }
 
 static bool set_header(char *to, size_t room, struct flame_span line, const char *key)
@@ -312,7 +303,14 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 static void read_comment(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
+	char other[64] = "";
 
+	/* What the whole is called was made known before the first line. */
+	if (rd->profile && set_header(other, sizeof(other), line, "# event: ")) {
+		if (strcmp(other, st->event) && !st->other[0] && (st->event[0] || st->nr_come))
+			memcpy(st->other, other, sizeof(st->other));
+		return;
+	}
 	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
 	    !set_header(st->unit, sizeof(st->unit), line, "# unit: ") &&
 	    !set_header(st->kind, sizeof(st->kind), line, "# kind: ") && rd->profile)
@@ -338,7 +336,7 @@ static bool ends_in_number(struct flame_span s)
 
 	while (i && ((s.s[i - 1] >= '0' && s.s[i - 1] <= '9') || s.s[i - 1] == '.' || s.s[i - 1] == '-'))
 		i--;
-	return i > 1 && is_blank(s.s[i - 1]) &&
+	return i > 1 && is_space(s.s[i - 1]) &&
 	       flame_number_parse((struct flame_span){ s.s + i, s.len - i }, &n) == FLAME_NUMBER_OK;
 }
 
@@ -416,6 +414,8 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->one_column |= slice->one_column;
 	st->two_columns |= slice->two_columns;
+	if (!st->other[0])
+		memcpy(st->other, slice->other, sizeof(st->other));
 }
 
 /* The header stands at the start, where only the first slice would see it. */
@@ -483,13 +483,15 @@ static int split_sample(struct columns *c, const struct flame_sample *s)
  * Until the last line was seen, a second number was part of the last frame's name: only where every
  * line has one is it a column.
  */
-static int split_columns(struct columns *c)
+static int split_columns(struct columns *c, const struct state *st)
 {
+	/* The types' own names are taken: what counts an event has that as its unit. */
+	const char *unit = (*st->unit && strcmp(st->unit, "count")) || !*st->event ? st->unit : st->event;
 	flame_frame *frames;
 	int err = 0;
 
-	c->before = make_type(c->to, FLAME_TYPE_BEFORE, "", "");
-	c->after = make_type(c->to, FLAME_TYPE_AFTER, "", "");
+	c->before = make_type(c->to, FLAME_TYPE_BEFORE, unit, st->kind);
+	c->after = make_type(c->to, FLAME_TYPE_AFTER, unit, st->kind);
 	frames = flame_frames_copy(c->to, c->from);
 	c->map = frames ? flame_stacks_copy(c->to, c->from, frames) : NULL;
 	free(frames);
@@ -512,7 +514,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 
 	if (err)
 		return err;
-
+	if (st->other[0])
+		flame_diag_add(rd->diag, FLAME_WARNING, "several events are added up, %s and %s, though they may be unlike: give the files one by one",
+			       st->event[0] ? st->event : "one without a name", st->other);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column))
@@ -520,7 +524,8 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	c.to = flame_profile_new(flame_profile_options(*profile));
 	if (!c.to)
 		return FLAME_ENOMEM;
-	err = split_columns(&c);
+	flame_meta_copy(c.to, *profile);
+	err = split_columns(&c, st);
 	if (!columns)
 		flame_note(rd, "every line ends in two numbers: read as before and after (--columns 1 takes the first as part of the name)");
 	flame_profile_free(*profile);
@@ -573,7 +578,7 @@ static int probe(struct flame_span head)
 
 		head.s += line.len + (nl != NULL);
 		head.len -= line.len + (nl != NULL);
-		while (line.len && (is_blank(line.s[line.len - 1]) || line.s[line.len - 1] == '\r'))
+		while (line.len && (is_space(line.s[line.len - 1]) || line.s[line.len - 1] == '\r'))
 			line.len--;
 		/* A line that the head cuts off tells nothing. */
 		if (!line.len || line.s[0] == '#' || (!nl && good + bad))

@@ -18,13 +18,6 @@
 #include "../core/namer.h"
 #include "../core/span.h"
 
-struct state {
-	struct flame_callstack stack;
-	struct flame_namer namer;
-	struct flame_sample sample;	/* its stack is the thread's root */
-	flame_stack root;
-};
-
 /* "Thread 2 (Thread 0x7fb4ca6336c0 (LWP 7205) "worker"):", "Thread 1 (process 12):". */
 static bool is_thread(struct flame_span line)
 {
@@ -45,7 +38,7 @@ static int32_t number_behind(struct flame_span line, const char *word)
 
 static void start_thread(struct flame_reader *rd, struct flame_span line)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	struct flame_frame_info frame = { .kind = FLAME_TASK };
 	struct flame_span name = span_from(line, span_find(line, "\"") + 1);
 	struct flame_task_info task = { -1, number_behind(line, "(LWP "), 0 };
@@ -111,27 +104,19 @@ static void parse_place(struct flame_reader *rd, struct flame_span s, struct fla
 /* "[libc.so.6]" for a function without a name. */
 static struct flame_span unknown_name(struct flame_reader *rd, flame_string module, struct flame_span address)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	struct flame_span base = span_base(flame_string_get(rd->profile, module));
-	char *buf = flame_namer_room(&st->namer, base.len + address.len + 16), *to = buf;
+	char *buf = flame_namer_room(&st->namer, base.len + address.len + FLAME_UNKNOWN_EXTRA);
 
 	if (!buf)
 		return address;
-	*to++ = '[';
-	to = base.len ? mempcpy(to, base.s, base.len) : mempcpy(to, "unknown", 7);
-	if (rd->options->addrs && address.len) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, address.s, address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return (struct flame_span){ buf, (size_t)(to - buf) };
+	return (struct flame_span){ buf, flame_unknown_name(buf, base, rd->options->addrs ? address : span_to(address, 0)) };
 }
 
 /* The frame before has no code of its own. */
 static void mark_inlined(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	flame_frame *last = &st->stack.frames[st->stack.nr - 1];
 	struct flame_frame_info info = *flame_frame_get(rd->profile, *last);
 
@@ -142,7 +127,7 @@ static void mark_inlined(struct flame_reader *rd)
 /* @text: behind "#3  ". */
 static int read_frame(struct flame_reader *rd, struct flame_span text)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	struct flame_frame_info info = { 0 };
 	struct flame_span name, address = { "", 0 };
 	size_t in = span_find(text, " in "), end;
@@ -161,14 +146,6 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, name, &info));
 }
 
-static int end_stack(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	st->sample.stack = st->stack.nr ? st->root : 0;
-	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
-}
-
 /* Return: true with what stands behind "#3  ". */
 static bool is_frame(struct flame_span line, int64_t *nr, struct flame_span *text)
 {
@@ -180,7 +157,7 @@ static bool is_frame(struct flame_span line, int64_t *nr, struct flame_span *tex
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	struct flame_span text;
 	int64_t nr;
 	int err = 0;
@@ -188,11 +165,11 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	line = span_trim(line);
 	if (is_frame(line, &nr, &text)) {
 		if (!nr)
-			err = end_stack(rd);
+			err = flame_stack_text_end(rd);
 		return err ? err : read_frame(rd, text);
 	}
 	if (st->stack.nr)
-		err = end_stack(rd);
+		err = flame_stack_text_end(rd);
 	if (!err && is_thread(line))
 		start_thread(rd, line);
 	return err;
@@ -200,24 +177,9 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 
 static int read(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
-	struct flame_span line;
-	int err = 0;
+	int err = flame_stack_text_read(rd, read_line);
 
-	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_WALL);
-	st->sample.value = 1;
-	st->sample.nr_samples = 1;
-	while (!err && flame_line(rd->input, &line))
-		err = read_line(rd, line);
-	return err ? err : end_stack(rd);
-}
-
-static void release(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	flame_callstack_release(&st->stack);
-	flame_namer_release(&st->namer);
+	return err ? err : flame_stack_text_end(rd);
 }
 
 static int probe(struct flame_span head)
@@ -244,9 +206,9 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_gdb_converter = {
 	.name = "gdb",
 	.summary = "backtraces of gdb and pstack, many in one file",
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct flame_stack_text),
 	.counted = true,
 	.probe = probe,
 	.read = read,
-	.release = release,
+	.release = flame_stack_text_release,
 };

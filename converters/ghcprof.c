@@ -41,20 +41,6 @@ static const struct {
 	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION },
 };
 
-/* Cut the last word off @line. */
-static struct flame_span cut_word(struct flame_span *line)
-{
-	struct flame_span word;
-	size_t start;
-
-	*line = span_trim_end(*line);
-	for (start = line->len; start && !is_space(line->s[start - 1]);)
-		start--;
-	word = span_from(*line, start);
-	*line = span_to(*line, start);
-	return word;
-}
-
 static bool is_header(struct flame_span line)
 {
 	return span_starts(line, "COST CENTRE") && span_find(line, "entries") < line.len;
@@ -95,47 +81,28 @@ static bool parse_values(const struct state *st, struct flame_span *line, int64_
 	struct flame_span word;
 	int64_t ignored;
 
-	if (st->has_exact && (!span_is_int(cut_word(line), &v[3]) || !span_is_int(cut_word(line), &v[1])))
+	if (st->has_exact && (!span_is_int(span_last_word(line), &v[3]) || !span_is_int(span_last_word(line), &v[1])))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		if (!parse_tenths(cut_word(line), &ignored))
+		if (!parse_tenths(span_last_word(line), &ignored))
 			return false;
 	}
-	if (!parse_tenths(cut_word(line), &v[2]) || !parse_tenths(cut_word(line), &v[0]))
+	if (!parse_tenths(span_last_word(line), &v[2]) || !parse_tenths(span_last_word(line), &v[0]))
 		return false;
 	/* Entries and number: two, which must be there, or a name would be cut. */
 	for (int i = 0; i < 2; i++) {
-		word = cut_word(line);
+		word = span_last_word(line);
 		if (!span_is_int(word, &ignored))
 			return false;
 	}
 	return true;
 }
 
-static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, struct flame_span module,
-			      struct flame_span place)
-{
-	struct state *st = rd->state;
-	char *buf = flame_namer_room(&st->namer, name.len + module.len + 1), *to = buf;
-	struct flame_frame_info info = {
-		.module = flame_intern(rd->profile, module.s, module.len),
-		.file = flame_intern(rd->profile, place.s, place.len),
-	};
-
-	if (!buf)
-		return 0;
-	if (module.len && !rd->options->simple_names) {
-		to = mempcpy(to, module.s, module.len);
-		*to++ = '.';
-	}
-	to = mempcpy(to, name.s, name.len);
-	return flame_namer_frame(&st->namer, rd, (struct flame_span){ buf, (size_t)(to - buf) }, &info);
-}
-
 static int read_node(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct flame_span rest = line, name, module = { "", 0 };
+	struct flame_frame_info info = { 0 };
 	int64_t v[NR_VALUES] = { 0 };
 	flame_frame frame;
 	int err;
@@ -143,7 +110,9 @@ static int read_node(struct flame_reader *rd, struct flame_span line)
 	if (!parse_values(st, &rest, v) || !span_word(&rest, &name))
 		return flame_skip(rd, "too few numbers in a line of the cost centre tree");
 	span_word(&rest, &module);
-	frame = make_frame(rd, name, module, span_trim(rest));
+	rest = span_trim(rest);
+	info.file = flame_intern(rd->profile, rest.s, rest.len);
+	frame = flame_namer_member(&st->namer, rd, module, '.', name, &info);
 	if (!frame)
 		return flame_profile_error(rd->profile);
 	err = flame_calltree_enter(&st->tree, (uint64_t)(name.s - line.s), frame, NULL);

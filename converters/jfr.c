@@ -17,6 +17,8 @@
 #include <string.h>
 
 #include "../core/converter.h"
+#include "../core/meta.h"
+#include "../core/span.h"
 #include "jfr_chunk.h"
 #include "jfr_pools.h"
 #include "../core/table.h"
@@ -30,6 +32,9 @@ enum action {
 	FREE,		/* of memory */
 	DATA_LOSS,	/* bytes that the JVM had no room for */
 	CPU_LOST,	/* samples that it had none for */
+	SETTING,	/* of the recording */
+	JVM_INFO,
+	CPU_INFO,
 };
 
 /* Fields that matter, by the slots of an event's program. */
@@ -94,6 +99,9 @@ static const struct kind kinds[] = {
 	{ "profiler.Free", NULL, NULL, NULL, NULL, NULL, ANY, NO_LEAF, FREE },
 	{ "jdk.DataLoss", NULL, "amount", NULL, NULL, NULL, ANY, NO_LEAF, DATA_LOSS },
 	{ "jdk.CPUTimeSamplesLost", NULL, "lostSamples", NULL, NULL, NULL, ANY, NO_LEAF, CPU_LOST },
+	{ "jdk.ActiveSetting", NULL, "id", "value", "name", NULL, ANY, NO_LEAF, SETTING },
+	{ "jdk.JVMInformation", NULL, NULL, "jvmVersion", NULL, NULL, ANY, NO_LEAF, JVM_INFO },
+	{ "jdk.CPUInformation", NULL, "hwThreads", NULL, NULL, NULL, ANY, NO_LEAF, CPU_INFO },
 };
 
 #define NR_NAMED (sizeof(kinds) / sizeof(*kinds))
@@ -586,6 +594,71 @@ static inline bool read_fields(const struct jfr_program *program, struct jfr_cur
 	return jfr_run_gets(program, c->p, v) <= c->end;
 }
 
+/* The text of the field @name, whose value is @v; valid until the next one. */
+static struct flame_span event_text(struct flame_reader *rd, const struct plan *plan, const char *name,
+				    struct jfr_value v, const struct jfr_event *e)
+{
+	struct state *st = rd->state;
+
+	return jfr_pools_text(&st->pools, jfr_field_find(&st->schema.types, plan->class, name), v, e->c.end);
+}
+
+/* "20 ms" Return: in ns; 0 where it does not say. */
+static double period_ns(struct flame_span period)
+{
+	int64_t n;
+	size_t digits = span_digits(period, &n);
+	struct flame_span unit = span_trim(span_from(period, digits));
+	double factor = span_equals(unit, "ns") ? 1 : span_equals(unit, "us") ? 1e3 : span_equals(unit, "ms") ? 1e6 :
+			span_equals(unit, "s") ? 1e9 : 0;
+
+	return digits ? (double)n * factor : 0;
+}
+
+/* The JDK has a period for each type of event; async-profiler's settings are its own. */
+static void take_setting(struct flame_reader *rd, const struct plan *plan, const struct jfr_event *e)
+{
+	struct state *st = rd->state;
+	const struct jfr_class *samples = jfr_class_find(&st->schema.types, "jdk.ExecutionSample");
+	struct flame_meta *meta = flame_meta(rd->profile);
+	struct flame_span text = event_text(rd, plan, "name", plan->values[LEAF], e);
+	bool period = span_equals(text, "period") && samples && plan->values[AMOUNT].n == samples->id;
+	bool version = span_equals(text, "version"), interval = span_equals(text, "interval");
+	bool depth = span_equals(text, "jstackdepth");
+	char tool[64];
+	int64_t n;
+
+	if (!period && !version && !interval && !depth)
+		return;
+	text = event_text(rd, plan, "value", plan->values[AMOUNT2], e);
+	if (period)
+		flame_meta_interval(rd->profile, period_ns(text));
+	else if (version && !meta->tool && text.len < 32)
+		meta->tool = flame_intern(rd->profile, tool, (size_t)snprintf(tool, sizeof(tool), "async-profiler %.*s",
+									       (int)text.len, text.s));
+	else if (interval && span_is_int(text, &n))
+		flame_meta_interval(rd->profile, (double)n);
+	else if (depth && span_is_int(text, &n) && n <= INT32_MAX)
+		meta->depth_max = (uint32_t)n;
+}
+
+/* What is known of the recording. */
+static void take_about(struct flame_reader *rd, const struct plan *plan, const struct jfr_event *e)
+{
+	struct flame_meta *meta = flame_meta(rd->profile);
+	struct flame_span text;
+
+	if (plan->kind->action == SETTING) {
+		take_setting(rd, plan, e);
+	} else if (plan->kind->action == CPU_INFO) {
+		meta->nr_cpus = plan->values[AMOUNT].n <= UINT16_MAX ? (uint32_t)plan->values[AMOUNT].n : 0;
+	} else if (!meta->runtime) {
+		/* "OpenJDK 64-Bit Server VM (17.0.15+6) for linux-amd64 JRE (17.0.15+6), built on …" */
+		text = event_text(rd, plan, "jvmVersion", plan->values[AMOUNT2], e);
+		flame_meta_text(rd->profile, &meta->runtime, span_to(text, span_find(text, " for ")));
+	}
+}
+
 static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_event *e)
 {
 	struct state *st = rd->state;
@@ -604,6 +677,11 @@ static int take_event(struct flame_reader *rd, uint32_t plan_nr, struct jfr_even
 		return 0;
 	case FREE:
 		return rd->options->leak ? add_timed(st, v, 0, 0, UINT32_MAX) : 0;
+	case SETTING:
+	case JVM_INFO:
+	case CPU_INFO:
+		take_about(rd, plan, e);
+		return 0;
 	default:
 		break;
 	}
@@ -961,6 +1039,19 @@ static int use_chunk(struct flame_reader *rd)
 	return err;
 }
 
+/* A chunk spans the time from its start; unfinished ones do not tell how long. */
+static void note_times(struct flame_reader *rd)
+{
+	const struct jfr_chunk *c = &((struct state *)rd->state)->chunk;
+	struct flame_meta *meta = flame_meta(rd->profile);
+
+	if (!meta->start_ns)
+		meta->start_ns = c->start_ns;
+	flame_meta_time(rd->profile, c->start_ns);
+	if (c->duration_ns < UINT64_MAX - c->start_ns)
+		flame_meta_time(rd->profile, c->start_ns + c->duration_ns);
+}
+
 static int read_chunk(struct flame_reader *rd, struct flame_span head)
 {
 	struct state *st = rd->state;
@@ -973,6 +1064,8 @@ static int read_chunk(struct flame_reader *rd, struct flame_span head)
 	err = jfr_chunk_read(rd, &st->chunk);
 	if (!err)
 		err = use_chunk(rd);
+	if (!err && !wants_time(rd->options))
+		note_times(rd);
 	return err ? err : jfr_chunk_leave(rd, &st->chunk);
 }
 
@@ -1004,10 +1097,9 @@ static int read_recording(struct flame_reader *rd)
 			continue;
 		}
 		nr = jfr_skip_to_header(rd);
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, jfr_is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
-			       "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
-			       (unsigned long long)at, (unsigned long long)nr);
+		flame_damaged(rd, jfr_is_magic(head) ? "the header of the chunk at offset %llu is cut off" :
+			      "at offset %llu, where a chunk should begin, are %llu bytes of something else; they are not used",
+			      (unsigned long long)at, (unsigned long long)nr);
 	}
 	return err ? err : add_blocks(rd);
 }

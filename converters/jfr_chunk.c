@@ -174,6 +174,7 @@ int jfr_chunk_read(struct flame_reader *rd, struct jfr_chunk *c)
 	c->pools = be(h + 16, 8);
 	c->metadata = be(h + 24, 8);
 	c->start_ns = be(h + 32, 8);
+	c->duration_ns = be(h + 40, 8);
 	c->start_ticks = be(h + 48, 8);
 	c->frequency = be(h + 56, 8);
 	c->damaged = !size;

@@ -20,7 +20,7 @@ struct jfr_chunk {
 	uint64_t loaded;	/* what there is of it in the input */
 	uint64_t size;		/* the same; of a damaged one up to where its events can be followed */
 	uint64_t pools, metadata;	/* offsets that the header tells; 0: none */
-	uint64_t start_ns, start_ticks, frequency;
+	uint64_t start_ns, duration_ns, start_ticks, frequency;	/* duration 0: not told */
 	bool damaged;		/* its end is missing, or it says that it is unfinished, or an event is broken */
 	uint64_t broken_at;	/* an event is too small for its own header there; 0: none */
 	unsigned char *window;	/* owned */

@@ -277,6 +277,16 @@ static bool get_text(const struct jfr_pools *pools, const struct jfr_field *fiel
 	return false;
 }
 
+struct flame_span jfr_pools_text(struct jfr_pools *pools, const struct jfr_field *field, struct jfr_value value,
+				 const unsigned char *end)
+{
+	struct flame_span text;
+
+	if (!get_text(pools, field, value, end, &text, &pools->text, &pools->room_text))
+		text = (struct flame_span){ "", 0 };
+	return text;
+}
+
 /* The first field of an entry, which is a text. */
 static bool entry_text(struct jfr_pools *pools, enum jfr_role role, uint64_t id, struct flame_span *text, char **buf,
 		       size_t *room)

@@ -98,6 +98,9 @@ flame_frame jfr_pools_class(struct jfr_pools *pools, uint64_t id, enum flame_kin
 flame_frame jfr_pools_object(struct jfr_pools *pools, uint64_t id, enum flame_kind kind);
 /* Return: the frame of a method as a leaf, or 0. */
 flame_frame jfr_pools_method(struct jfr_pools *pools, uint64_t id, enum flame_kind kind);
+/* The text of an event's field @field; valid until the next call; empty where there is none. */
+struct flame_span jfr_pools_text(struct jfr_pools *pools, const struct jfr_field *field, struct jfr_value value,
+				 const unsigned char *end);
 /* The name of a thread's state, such as STATE_RUNNABLE; valid until the next call; empty where it is not known. */
 struct flame_span jfr_pools_state(struct jfr_pools *pools, uint64_t id);
 

@@ -10,31 +10,7 @@
 #include <stdlib.h>
 
 #include "../core/table.h"
-
-/* Append @c as UTF-8; there is room. */
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
+#include "../core/utf8.h"
 
 /* @nr UTF-16 units, a varint each. A surrogate without its other half becomes U+FFFD. */
 static bool read_chars(struct jfr_cursor *c, uint64_t nr, struct flame_span *text, char **buf, size_t *room)
@@ -45,22 +21,9 @@ static bool read_chars(struct jfr_cursor *c, uint64_t nr, struct flame_span *tex
 	/* A unit takes a byte at least, so this is no more than three times what is there. */
 	if (nr > (size_t)(c->end - c->p) || !array_reserve((void **)buf, room, (size_t)nr * 3 + 4, 1) || !*buf)
 		return false;
-	for (uint64_t i = 0; i < nr; i++) {
-		uint32_t unit = (uint32_t)jfr_varint(c) & 0xffff;
-
-		if (high && unit >= 0xdc00 && unit < 0xe000) {
-			len += put_utf8(*buf + len, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
-			high = 0;
-			continue;
-		}
-		if (high)
-			len += put_utf8(*buf + len, 0xfffd);
-		high = unit >= 0xd800 && unit < 0xdc00 ? unit : 0;
-		if (!high)
-			len += put_utf8(*buf + len, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
-	}
-	if (high)
-		len += put_utf8(*buf + len, 0xfffd);
+	for (uint64_t i = 0; i < nr; i++)
+		len += utf16_put(&high, *buf + len, (uint32_t)jfr_varint(c) & 0xffff);
+	len += utf16_end(&high, *buf + len);
 	*text = (struct flame_span){ *buf, len };
 	return !c->bad;
 }
@@ -81,7 +44,7 @@ static bool read_latin1(struct jfr_cursor *c, uint64_t len, struct flame_span *t
 	if (!array_reserve((void **)buf, room, (size_t)len * 2, 1) || !*buf)
 		return false;
 	for (size_t i = 0; i < len; i++)
-		n += put_utf8(*buf + n, p[i]);
+		n += utf8_put(*buf + n, p[i]);
 	*text = (struct flame_span){ *buf, n };
 	return true;
 }

@@ -37,12 +37,10 @@ static const struct {
 };
 
 struct state {
-	struct flame_callstack stack;
-	struct flame_namer namer;
+	struct flame_stack_text text;
 	flame_type types[NR_STATES];
 	bool in_thread;
 	enum thread_state thread;
-	struct flame_sample sample;
 };
 
 static int end_thread(struct flame_reader *rd)
@@ -53,12 +51,12 @@ static int end_thread(struct flame_reader *rd)
 	if (!st->in_thread)
 		return 0;
 	st->in_thread = false;
-	st->sample.type = st->types[st->thread];
+	st->text.sample.type = st->types[st->thread];
 	if (want && strcasecmp(want, states[st->thread].name)) {
-		st->stack.nr = 0;
+		st->text.stack.nr = 0;
 		return 0;
 	}
-	return flame_callstack_end(&st->stack, rd->profile, &st->sample);
+	return flame_callstack_end(&st->text.stack, rd->profile, &st->text.sample);
 }
 
 /* "pool-1-thread-3" and "pool-1-thread-4" do the same. */
@@ -111,12 +109,12 @@ static int start_thread(struct flame_reader *rd, struct flame_span line)
 	st->thread = is_background(name) ? BACKGROUND : OTHER;
 	name = cut_number(name);
 	task.comm = flame_intern(rd->profile, name.s, name.len);
-	st->sample.task = flame_task_row(rd->profile, &task);
-	st->sample.stack = 0;
+	st->text.sample.task = flame_task_row(rd->profile, &task);
+	st->text.sample.stack = 0;
 	if (rd->options->root == FLAME_ROOT_PID || rd->options->root == FLAME_ROOT_TID)
-		st->sample.stack = flame_task_root(rd->profile, &task);
+		st->text.sample.stack = flame_task_root(rd->profile, &task);
 	else if (rd->options->root != FLAME_ROOT_NONE || rd->options->threads)
-		st->sample.stack = flame_stack_push(rd->profile, 0, flame_namer_frame(&st->namer, rd, name, &frame));
+		st->text.sample.stack = flame_stack_push(rd->profile, 0, flame_namer_frame(&st->text.namer, rd, name, &frame));
 	return err;
 }
 
@@ -198,18 +196,18 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 	struct flame_frame_info info = { 0 };
 	size_t open = span_find(text, "(");
 	struct flame_span name = cut_module(span_trim(span_to(text, open)));
-	char *buf = flame_namer_room(&st->namer, name.len + 1);
+	char *buf = flame_namer_room(&st->text.namer, name.len + 1);
 
 	if (!buf)
 		return FLAME_ENOMEM;
 	parse_place(rd, span_from(text, open + 1), &info);
-	if (!st->stack.nr && st->thread == RUNNABLE && is_wait(name))
+	if (!st->text.stack.nr && st->thread == RUNNABLE && is_wait(name))
 		st->thread = WAITING;
 	if (rd->options->simple_names)
 		name = cut_package(name);
 	if (rd->options->normalize_names)
 		name = normalize(name, buf);
-	return flame_callstack_add(&st->stack, flame_namer_frame(&st->namer, rd, name, &info));
+	return flame_callstack_add(&st->text.stack, flame_namer_frame(&st->text.namer, rd, name, &info));
 }
 
 static bool is_thread(struct flame_span line)
@@ -250,28 +248,16 @@ static void make_types(struct flame_reader *rd)
 
 		st->types[i] = flame_type_row(rd->profile, &info);
 	}
+	st->text.sample.type = st->types[OTHER];
 }
 
 static int read(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
-	struct flame_span line;
-	int err = 0;
+	int err;
 
 	make_types(rd);
-	st->sample.value = 1;
-	st->sample.nr_samples = 1;
-	while (!err && flame_line(rd->input, &line))
-		err = read_line(rd, line);
+	err = flame_stack_text_read(rd, read_line);
 	return err ? err : end_thread(rd);
-}
-
-static void release(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	flame_callstack_release(&st->stack);
-	flame_namer_release(&st->namer);
 }
 
 static int probe(struct flame_span head)
@@ -297,5 +283,5 @@ const struct flame_converter flame_jstack_converter = {
 	.counted = true,
 	.probe = probe,
 	.read = read,
-	.release = release,
+	.release = flame_stack_text_release,
 };

@@ -20,8 +20,10 @@
 #include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/event.h"
+#include "../core/meta.h"
 #include "../core/native.h"
 #include "../core/scan.h"
+#include "../core/span.h"
 #include "perf_text.h"
 
 #define BLOCK_CACHE_BYTES ((size_t)6 << 20)	/* of whole samples; stays near the processor */
@@ -91,19 +93,13 @@ struct state {
 	uint32_t *seen;			/* hashes of samples seen once: only a second time are they worth keeping */
 	struct flame_native_namer namer;
 
+	int64_t first, last;		/* times of samples, ns; 0: none yet */
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
 };
 
 #define NR_SEEN (1u << 14)
-
-static bool starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
 
 /* Return: as lines' values; 0 without memory. */
 static uint32_t line_frames(struct flame_reader *rd, const struct perf_frame *f)
@@ -231,7 +227,7 @@ static flame_type find_type(struct flame_reader *rd, const struct perf_header *h
 	if (st->event_type && st->event_len == h->event.len && !memcmp(st->event, h->event.s, h->event.len))
 		return st->event_type;
 	st->event_type = flame_event_type(rd->profile, h->event, h->period != 0);
-	st->any_sched |= starts(h->event, "sched:");
+	st->any_sched |= span_starts(h->event, "sched:");
 	st->event_len = h->event.len < MAX_EVENT ? h->event.len : 0;
 	memcpy(st->event, h->event.s, st->event_len);
 	if (h->event.len >= MAX_EVENT) {
@@ -277,6 +273,15 @@ static bool is_outside(const struct flame_reader *rd, const struct perf_header *
 	return h->has_time && flame_is_outside_time(rd->options, h->time - st->start);
 }
 
+/* Nearly all samples come later than those before. */
+static void note_time(struct state *st, int64_t time)
+{
+	if (time > st->last)
+		st->last = time;
+	if (time < st->first || !st->first)
+		st->first = time;
+}
+
 static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 {
 	struct state *st = rd->state;
@@ -286,6 +291,8 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	st->nr_frames = 0;
 	st->has_only = false;
 	st->ignored = is_outside(rd, h);
+	if (h->has_time && !st->ignored)
+		note_time(st, h->time);
 	st->root = find_root(rd, h);
 	st->type = find_type(rd, h);
 	st->value = h->period ? (int64_t)h->period : 1;
@@ -335,6 +342,57 @@ static int read_header(struct flame_reader *rd, const struct perf_header *h)
 	open_sample(rd, h);
 	note_only_frame(rd, h);
 	return 0;
+}
+
+/* What perf script --header tells of the recording: "# hostname : vm". */
+
+/* Return: the number behind @key in an event's description, 0 where it is not there. */
+static uint64_t event_number(struct flame_span text, const char *key)
+{
+	struct flame_span at = span_from(text, span_find(text, key));
+	int64_t value;
+
+	at = span_from(at, strlen(key));
+	return at.len && span_digits(at, &value) ? (uint64_t)value : 0;
+}
+
+/* Of several events the first one's, which is what is used by default. */
+static void read_event_line(struct flame_meta *meta, struct flame_span text)
+{
+	uint64_t every = event_number(text, "sample_freq } = "), depth = event_number(text, "sample_max_stack = ");
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	if (event_number(text, " freq = "))
+		meta->frequency_hz = every <= UINT32_MAX ? (uint32_t)every : 0;
+	else
+		meta->period = every;
+	if (!meta->depth_max)
+		meta->depth_max = depth <= UINT16_MAX ? (uint32_t)depth : 0;
+}
+
+static void read_comment(struct flame_reader *rd, struct flame_span line)
+{
+	struct flame_meta *meta = flame_meta(rd->profile);
+	size_t colon = span_find(line, " : ");
+	struct flame_span key = span_trim(span_from(span_to(line, colon), 1)), value = span_trim(span_from(line, colon + 3));
+	char tool[64] = "perf ";
+	int64_t nr;
+
+	if (colon == line.len || !value.len)
+		return;
+	if (span_equals(key, "hostname"))
+		flame_meta_text(rd->profile, &meta->host, value);
+	else if (span_equals(key, "cmdline"))
+		flame_meta_text(rd->profile, &meta->command, value);
+	else if (span_equals(key, "nrcpus online") && span_is_int(value, &nr) && nr <= UINT16_MAX && !meta->nr_cpus)
+		meta->nr_cpus = (uint32_t)nr;
+	else if (span_equals(key, "event"))
+		read_event_line(meta, value);
+	if (!span_equals(key, "perf version") || value.len >= sizeof(tool) - 5)
+		return;
+	memcpy(tool + 5, value.s, value.len);
+	flame_meta_text(rd->profile, &meta->tool, (struct flame_span){ tool, 5 + value.len });
 }
 
 /* Lines, one at a time. */
@@ -475,8 +533,10 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		err = close_sample(rd);
 		return err ? err : drop_weak(rd);
 	}
-	if (line.s[0] == '#')
+	if (line.s[0] == '#') {
+		read_comment(rd, line);
 		return 0;
+	}
 	if (line.s[0] == '\t')
 		return read_frame(rd, line);
 	return line.s[0] == ' ' ? read_indented(rd, line) : read_text(rd, line);
@@ -694,6 +754,8 @@ static int read(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_sample(rd);
+	flame_meta_time(rd->profile, (uint64_t)st->first);
+	flame_meta_time(rd->profile, (uint64_t)st->last);
 	return err ? err : drop_weak(rd);
 }
 
@@ -714,20 +776,6 @@ static void release(struct flame_reader *rd)
 }
 
 /* What all slices must know: whether there are first lines at all, and when the first sample was. */
-
-static bool next_line(struct flame_span *text, struct flame_span *line)
-{
-	const char *nl = memchr(text->s, '\n', text->len);
-
-	*line = (struct flame_span){ text->s, nl ? (size_t)(nl - text->s) : text->len };
-	if (!text->len)
-		return false;
-	text->s += line->len + (nl != NULL);
-	text->len -= line->len + (nl != NULL);
-	if (line->len && line->s[line->len - 1] == '\r')
-		line->len--;
-	return true;
-}
 
 struct survey {
 	size_t nr_headers, nr_weak, nr_frames, nr_resolved, nr_other;
@@ -786,7 +834,7 @@ static struct survey survey(struct flame_span head)
 	struct flame_span line;
 	bool weak = false;
 
-	while (next_line(&head, &line)) {
+	while (span_line(&head, &line)) {
 		if (!is_empty(line) && line.s[0] != '#')
 			survey_line(&sv, line, &weak);
 	}
@@ -826,12 +874,12 @@ static size_t split(struct flame_reader *rd, struct flame_span text)
 	struct flame_span rest = text, line;
 	struct perf_header h;
 
-	if (st->headerless || !next_line(&rest, &line))
+	if (st->headerless || !span_line(&rest, &line))
 		return text.len;
-	while (memchr(rest.s, '\n', rest.len)) {
+	while (rest.len && memchr(rest.s, '\n', rest.len)) {
 		size_t at = (size_t)(rest.s - text.s);
 
-		next_line(&rest, &line);
+		span_line(&rest, &line);
 		if (line.len && line.s[0] != '\t' && line.s[0] != '#' && perf_parse_header(line, &h))
 			return at;
 	}
@@ -862,7 +910,7 @@ static bool counts_sched(const struct flame_reader *rd, const struct flame_profi
 {
 	if (rd->options->event)
 		return strstr(rd->options->event, "sched");
-	return starts(flame_string_get(p, flame_type_get(p, 1)->name), "sched:");
+	return span_starts(flame_string_get(p, flame_type_get(p, 1)->name), "sched:");
 }
 
 static int finish(struct flame_reader *rd, struct flame_profile **profile)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "perf_text.h"
 
 #include <string.h>
+
+#include "../core/span.h"
 
 #define MAX_COMM 15	/* the kernel's TASK_COMM_LEN without its NUL */
 static const char nothing[] = "";
@@ -10,11 +13,6 @@ static const char nothing[] = "";
 const struct perf_header perf_no_header = {
 	.comm = EMPTY, .pid = -1, .tid = -1, .ids_end = nothing, .event = EMPTY, .rest = EMPTY, .record = EMPTY,
 };
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
 
 static bool is_digit(char c)
 {
@@ -26,45 +24,12 @@ static bool is_hex(char c)
 	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
-static struct flame_span trim(struct flame_span s)
-{
-	while (s.len && is_blank(s.s[0])) {
-		s.s++;
-		s.len--;
-	}
-	while (s.len && is_blank(s.s[s.len - 1]))
-		s.len--;
-	return s;
-}
-
-/* Cut the first blank-separated word off @s. */
 static struct flame_span next_word(struct flame_span *s)
 {
 	struct flame_span word;
 
-	while (s->len && is_blank(s->s[0])) {
-		s->s++;
-		s->len--;
-	}
-	word = (struct flame_span){ s->s, 0 };
-	while (word.len < s->len && !is_blank(word.s[word.len]))
-		word.len++;
-	s->s += word.len;
-	s->len -= word.len;
+	span_word(s, &word);
 	return word;
-}
-
-/* Cut the last blank-separated word off @s, and the blanks behind it. */
-static inline struct flame_span last_word(struct flame_span *s)
-{
-	size_t end = s->len, start;
-
-	while (end && is_blank(s->s[end - 1]))
-		end--;
-	for (start = end; start && !is_blank(s->s[start - 1]);)
-		start--;
-	s->len = start;
-	return (struct flame_span){ s->s + start, end - start };
 }
 
 /* -?digits at the start. Return: how many bytes; 0 where there are none or they do not fit. */
@@ -172,7 +137,7 @@ static bool parse_event(struct flame_span s, struct perf_header *h)
 	static const char record[] = "PERF_RECORD_";
 	struct flame_span rest = s, word = next_word(&rest);
 
-	h->rest = trim(s);
+	h->rest = span_trim(s);
 	h->period = 0;
 	h->event = h->record = (struct flame_span)EMPTY;
 	if (word.len >= sizeof(record) - 1 && !memcmp(word.s, record, sizeof(record) - 1)) {
@@ -186,7 +151,7 @@ static bool parse_event(struct flame_span s, struct perf_header *h)
 		return false;
 	}
 	h->event = (struct flame_span){ word.s, word.len - 1 };
-	h->rest = trim(rest);
+	h->rest = span_trim(rest);
 	return true;
 }
 
@@ -231,7 +196,7 @@ static bool parse_timed_header(struct flame_span line, struct perf_header *heade
 
 		h.has_time = true;
 		if (is_digit(word.s[0]) && parse_time(word, &h.time) && (ids = find_ids(&words, &h))) {
-			h.comm = trim((struct flame_span){ line.s, (size_t)(ids->s - line.s) });
+			h.comm = span_trim((struct flame_span){ line.s, (size_t)(ids->s - line.s) });
 			if (found && h.comm.len > MAX_COMM)
 				break;
 			h.rest = rest;
@@ -256,10 +221,10 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
 		struct perf_header h = perf_no_header;
-		struct flame_span before = { line.s, (size_t)(word.s - line.s) }, previous = last_word(&before);
+		struct flame_span before = { line.s, (size_t)(word.s - line.s) }, previous = span_last_word(&before);
 		struct flame_span behind = rest, cpu = behind;
 
-		h.comm = trim((struct flame_span){ line.s, (size_t)(word.s - line.s) });
+		h.comm = span_trim((struct flame_span){ line.s, (size_t)(word.s - line.s) });
 		if (!h.comm.len || !parse_ids(word, &h))
 			continue;
 		/* Behind a cpu or a time a number is the period. */
@@ -281,25 +246,25 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
  */
 static bool parse_usual_header(struct flame_span line, struct perf_header *h)
 {
-	struct flame_span rest = line, word = last_word(&rest);
+	struct flame_span rest = line, word = span_last_word(&rest);
 
 	if (word.len < 2 || word.s[word.len - 1] != ':' || is_digit(word.s[0]))
 		return false;
 	h->event = (struct flame_span){ word.s, word.len - 1 };
 	h->rest = (struct flame_span){ word.s + word.len, 0 };
-	word = last_word(&rest);
+	word = span_last_word(&rest);
 	if (parse_period(word, &h->period))
-		word = last_word(&rest);
+		word = span_last_word(&rest);
 	else
 		h->period = 0;
 	if (!word.len || !parse_time(word, &h->time))
 		return false;
-	word = last_word(&rest);
+	word = span_last_word(&rest);
 	if (is_cpu(word))
-		word = last_word(&rest);
+		word = span_last_word(&rest);
 	if (!word.len || !parse_ids(word, h))
 		return false;
-	h->comm = trim(rest);
+	h->comm = span_trim(rest);
 	h->has_time = true;
 	h->record = (struct flame_span)EMPTY;
 	return h->comm.len <= MAX_COMM;
@@ -312,7 +277,7 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header)
 	*header = perf_no_header;
 	if (parse_timed_header(line, header))
 		return true;
-	return line.len && !is_blank(line.s[0]) && parse_untimed_header(line, header);
+	return line.len && !is_space(line.s[0]) && parse_untimed_header(line, header);
 }
 
 static bool all_digits(struct flame_span word)
@@ -329,7 +294,7 @@ static bool all_digits(struct flame_span word)
 static bool is_period(struct flame_span line, struct flame_span before, struct flame_span word)
 {
 	struct perf_header unused = perf_no_header;
-	struct flame_span previous = last_word(&before);
+	struct flame_span previous = span_last_word(&before);
 
 	if (!all_digits(word))
 		return false;
@@ -340,38 +305,38 @@ static bool is_period(struct flame_span line, struct flame_span before, struct f
 
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span rest = trim(line), before, word;
+	struct flame_span rest = span_trim(line), before, word;
 	int64_t time;
 
 	rest.len += (size_t)(rest.s - line.s);
 	rest.s = line.s;
 	*header = perf_no_header;
-	if (!trim(line).len)
+	if (!span_trim(line).len)
 		return false;
 	before = rest;
-	word = last_word(&before);
+	word = span_last_word(&before);
 	if (word.len > 1 && word.s[word.len - 1] == ':' && !parse_time(word, &time)) {
 		header->event = (struct flame_span){ word.s, word.len - 1 };
 		rest = before;
-		word = last_word(&before);
+		word = span_last_word(&before);
 	}
 	if (word.len && (header->event.len ? all_digits(word) : is_period(line, before, word))) {
 		parse_period(word, &header->period);
 		rest = before;
-		word = last_word(&before);
+		word = span_last_word(&before);
 	}
 	if (word.len && parse_time(word, &header->time)) {
 		header->has_time = true;
 		rest = before;
-		word = last_word(&before);
+		word = span_last_word(&before);
 	}
 	if (is_cpu(word)) {
 		rest = before;
-		word = last_word(&before);
+		word = span_last_word(&before);
 	}
 	if (word.len && parse_ids(word, header))
 		rest = before;
-	header->comm = trim(rest);
+	header->comm = span_trim(rest);
 	if (header->ids_end == nothing)
 		header->ids_end = header->comm.s + header->comm.len;
 	return header->comm.len <= MAX_COMM;
@@ -394,16 +359,16 @@ static bool cut_group(struct flame_span *s, struct flame_span *inside)
 	}
 	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
 	for (size_t i = s->len; depth && !last && i-- > 1;) {
-		if (s->s[i] == '(' && is_blank(s->s[i - 1]))
+		if (s->s[i] == '(' && is_space(s->s[i - 1]))
 			last = i;
 	}
-	if (last && !is_blank(s->s[last - 1]))
+	if (last && !is_space(s->s[last - 1]))
 		return false;
 	if (s->s[last] != '(')
 		return false;
 	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
 	s->len = last;
-	*s = trim(*s);
+	*s = span_trim(*s);
 	return true;
 }
 
@@ -420,7 +385,7 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 	bool nameless;
 
 	*frame = (struct perf_frame){ EMPTY, EMPTY, EMPTY, false };
-	if (!line.len || !is_blank(line.s[0]))
+	if (!line.len || !is_space(line.s[0]))
 		return false;
 	frame->address = next_word(&rest);
 	if (!frame->address.len || frame->address.len > 16)
@@ -429,7 +394,7 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 		if (!is_hex(frame->address.s[i]))
 			return false;
 	}
-	frame->symbol = trim(rest);
+	frame->symbol = span_trim(rest);
 	/* Old perf prints the name of some symbols as nothing, between two blanks: that is a name too. */
 	nameless = rest.len > 2 && !memcmp(rest.s, "  (", 3);
 	if (!cut_group(&frame->symbol, &group))

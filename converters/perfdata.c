@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "../core/event.h"
+#include "../core/span.h"
 #include "perfdata.h"
 
 #define MAGIC "PERFILE2"
@@ -126,7 +127,13 @@ static int read_sample(struct perfdata *pd, const struct perfdata_record *r)
 
 	if (problem)
 		return flame_skip(pd->rd, problem);
-	return is_outside(pd, &s) ? 0 : use_sample(pd, &s);
+	if (is_outside(pd, &s))
+		return 0;
+	if (s.has_time && s.time > pd->last)
+		pd->last = s.time;
+	if (s.has_time && (s.time < pd->first || !pd->first))
+		pd->first = s.time;
+	return use_sample(pd, &s);
 }
 
 /* ---- other records ---- */
@@ -148,8 +155,7 @@ static void note_unknown(struct perfdata *pd, uint32_t type)
 	pd->nr_unknown_types++;
 }
 
-/* A record of the kernel's, in its turn. */
-static int read_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
+int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
 {
 	if (time && time < pd->last_time)
 		pd->nr_late++;
@@ -208,6 +214,52 @@ static bool read_string(char *to, size_t room, struct flame_span section)
 	return true;
 }
 
+/* The command line's words, one blank between them. Return: false where it is damaged. */
+static bool read_command(struct perfdata *pd, struct flame_span section)
+{
+	uint32_t nr = section.len >= 4 ? perfdata_u32(pd, section.s) : 0;
+	struct flame_meta *meta = flame_meta(pd->rd->profile);
+	char *text = malloc(section.len + 1), *to = text;
+
+	section = span_from(section, 4);
+	for (uint32_t i = 0; text && i < nr; i++) {
+		uint32_t len = section.len >= 4 ? perfdata_u32(pd, section.s) : UINT32_MAX;
+
+		if (len > section.len - 4 || section.len < 4) {
+			free(text);
+			return false;
+		}
+		if (i)
+			*to++ = ' ';
+		to = mempcpy(to, section.s + 4, strnlen(section.s + 4, len));
+		section = span_from(section, (size_t)len + 4);
+	}
+	if (text && !meta->command)
+		meta->command = flame_intern(pd->rd->profile, text, (size_t)(to - text));
+	free(text);
+	return true;
+}
+
+/* What the recording says of itself, besides what its reading needs. Return: false where it is damaged. */
+static bool read_about(struct perfdata *pd, unsigned int feature, struct flame_span section)
+{
+	struct flame_meta *meta = flame_meta(pd->rd->profile);
+	char version[64] = "perf ";
+
+	if (feature == PERFDATA_CMDLINE)
+		return read_command(pd, section);
+	if (feature == PERFDATA_NRCPUS) {
+		/* Those that there are, and those that run. */
+		if (section.len >= 8)
+			meta->nr_cpus = perfdata_u32(pd, section.s + 4);
+		return section.len >= 8;
+	}
+	if (!read_string(version + 5, sizeof(version) - 5, section))
+		return false;
+	meta->tool = flame_intern(pd->rd->profile, version, strlen(version));
+	return true;
+}
+
 /* Return: false where it is damaged. */
 static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame_span section)
 {
@@ -221,7 +273,14 @@ static bool read_feature(struct perfdata *pd, unsigned int feature, struct flame
 	case PERFDATA_ARCH:
 		return read_string(pd->arch, sizeof(pd->arch), section);
 	case PERFDATA_HOSTNAME:
-		return read_string(pd->host, sizeof(pd->host), section);
+		if (!read_string(pd->host, sizeof(pd->host), section))
+			return false;
+		flame_meta(pd->rd->profile)->host = flame_intern(pd->rd->profile, pd->host, strlen(pd->host));
+		return true;
+	case PERFDATA_VERSION:
+	case PERFDATA_NRCPUS:
+	case PERFDATA_CMDLINE:
+		return read_about(pd, feature, section);
 	case PERFDATA_OSRELEASE:
 		return read_string(pd->release, sizeof(pd->release), section);
 	case PERFDATA_EVENT_DESC:
@@ -344,7 +403,7 @@ static int read_streams(struct perfdata *pd)
 		err = ret < 0 ? ret : 0;
 	}
 	while (!err && (s = oldest(pd))) {
-		err = read_record(pd, &s->head, s->head_time);
+		err = perfdata_record(pd, &s->head, s->head_time);
 		if (!err) {
 			int ret = fetch(pd, s);
 
@@ -471,7 +530,8 @@ static void read_feature_section(struct perfdata *pd, const struct file *f, unsi
 				 const struct section *s)
 {
 	static const unsigned int wanted[] = { PERFDATA_TRACING_DATA, PERFDATA_BUILD_ID, PERFDATA_ARCH, PERFDATA_EVENT_DESC,
-					       PERFDATA_HOSTNAME, PERFDATA_OSRELEASE };
+					       PERFDATA_HOSTNAME, PERFDATA_OSRELEASE, PERFDATA_VERSION,
+					       PERFDATA_NRCPUS, PERFDATA_CMDLINE };
 	char *text;
 	bool ok;
 
@@ -732,6 +792,9 @@ static void tell(struct perfdata *pd)
 	struct flame_reader *rd = pd->rd;
 	uint64_t nr_forced = 0;
 
+	flame_meta(rd->profile)->throttled += pd->nr_throttled;
+	flame_meta_time(rd->profile, pd->first);
+	flame_meta_time(rd->profile, pd->last);
 	for (size_t i = 0; i < pd->nr_streams; i++)
 		nr_forced += pd->streams[i].nr_forced;
 	if (pd->nr_late)
@@ -807,7 +870,6 @@ static void release(struct flame_reader *rd)
 	flame_cache_release(&pd->build_id_names);
 	flame_tracepoints_free(pd->tracepoints);
 	perfdata_attrs_release(pd);
-	perfdata_jit_release(pd);
 	perfdata_tasks_release(pd);
 	perfdata_stack_release(pd);
 	perfdata_defer_release(pd);

@@ -14,14 +14,14 @@
  *     perfdata_jit.c     names of compiled code, from the dumps of its compilers
  *     perfdata_defer.c   samples whose user callchain comes later
  *     perfdata_switch.c  off-CPU time
+ *     perfdata_live.c    the same from the kernel's buffers, without a file
  */
 #include <byteswap.h>
 #include <string.h>
 
 #include "../core/cache.h"
 #include "../core/converter.h"
-#include "../core/native.h"
-#include "../core/symbol.h"
+#include "../core/located.h"
 #include "../core/table.h"
 #include "../core/tracepoint.h"
 #include "../core/unwind.h"
@@ -51,8 +51,8 @@ enum perfdata_record_type {
 
 /* Sections of the header, by their bits. */
 enum perfdata_feature {
-	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4, PERFDATA_ARCH = 6,
-	PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
+	PERFDATA_TRACING_DATA = 1, PERFDATA_BUILD_ID = 2, PERFDATA_HOSTNAME = 3, PERFDATA_OSRELEASE = 4,
+	PERFDATA_VERSION = 5, PERFDATA_ARCH = 6, PERFDATA_NRCPUS = 7, PERFDATA_CMDLINE = 11, PERFDATA_EVENT_DESC = 12, PERFDATA_FEATURES_KNOWN = 33, PERFDATA_FEATURES = 256,
 };
 
 /* Bits of sample_type. */
@@ -94,6 +94,8 @@ struct perfdata_attr {
 	uint32_t type, stack_user;
 	uint64_t config, sample_type, read_format, flags, branch_type, regs_user;
 	uint64_t period;	/* fixed one; 0 where perf adapted it to a frequency */
+	uint64_t frequency;	/* that one, or 0 */
+	uint16_t depth_max;	/* entries of a callchain; 0: the kernel's default */
 	unsigned int precise;
 	uint32_t id_at;		/* where its id stands in a sample; UINT32_MAX: nowhere */
 	uint32_t tail;		/* bytes of the sample_id behind other records; 0: none */
@@ -201,6 +203,7 @@ struct perfdata_module {
 	unsigned char build_id[20];
 	uint8_t build_id_len;
 	int32_t pid;		/* 0: the same in all processes */
+	int32_t ns_pid;		/* PERF_MAP: its pid in its own namespace; 0: not known */
 	flame_module symbols[2];	/* row in each of the symbols; 0: not looked up yet */
 };
 
@@ -225,6 +228,7 @@ struct perfdata_process {
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
 	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
 	uint32_t unwind_files;		/* what of maps it knows */
+	uint32_t place;			/* where its files are, see perfdata_live.c; 0: not looked at yet */
 };
 
 struct perfdata_thread {
@@ -270,12 +274,6 @@ struct perfdata_tasks {
 	bool too_many_maps, too_many_modules;
 };
 
-struct perfdata_symbols {
-	struct flame_symbols *s;
-	uint32_t *values;	/* by location's row: a frame, or an index in many; 0: not made yet */
-	size_t nr_values, room_values;
-};
-
 /* A sample that waits for its user callchain. */
 struct perfdata_deferred {
 	uint32_t next;		/* of the same thread, older; 0: none */
@@ -292,8 +290,11 @@ struct perfdata_build_id {
 	uint8_t len;
 };
 
+struct perfdata_live;
+
 struct perfdata {
 	struct flame_reader *rd;
+	struct perfdata_live *live;	/* NULL: the records are those of a file */
 	bool swapped;		/* the other byte order */
 	bool big_endian;	/* the recording's */
 	bool pipe;
@@ -302,7 +303,7 @@ struct perfdata {
 	size_t nr_build_ids, room_build_ids;
 	struct flame_cache build_id_names;	/* value: a build-id's index */
 	char arch[32], host[64], release[64];	/* "": not told */
-	struct perfdata_symbols symbols[2];	/* without and with inlined functions; made at the first address */
+	struct flame_located_symbols symbols[2];	/* without and with inlined functions; made at the first address */
 	struct flame_tracepoints *tracepoints;
 	struct perfdata_tasks tasks;
 	struct perfdata_stream *streams;
@@ -314,12 +315,9 @@ struct perfdata {
 	/* Stacks. */
 	struct flame_native_namer namer;
 	struct flame_cache chains;	/* root, maps, kernel and addresses: a stack */
-	flame_frame *many;
-	size_t nr_many, room_many;
+	struct flame_located_frames located;
 	uint64_t *key;			/* of a chain */
 	size_t room_key;
-	char *symbol;			/* with its offset */
-	size_t room_symbol;
 	flame_frame *frames;		/* of the sample at hand, leaf first */
 	size_t nr_frames, room_frames;
 	flame_frame *path;
@@ -334,6 +332,7 @@ struct perfdata {
 	/* What was met. */
 	bool has_start;
 	uint64_t start;		/* time of the first sample */
+	uint64_t first, last;	/* times of the samples that are used; 0: none yet */
 	uint64_t last_time;	/* of the last record that was used */
 	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */
@@ -399,6 +398,15 @@ int perfdata_stream_next(struct perfdata_stream *s, struct perfdata_record *r, u
 /* Return: the bytes of a record with @type's extra bytes behind it, such as tracing data; fewer where it is cut. */
 struct flame_span perfdata_stream_behind(struct perfdata_stream *s, size_t len);
 void perfdata_stream_skip(struct perfdata_stream *s, uint64_t len);
+/*
+ * Without an input: put in the record that stands at @data, with its time. Take what is ready before the
+ * next is put in. Return: 0 or FLAME_ENOMEM.
+ */
+int perfdata_stream_put(struct perfdata_stream *s, const char *data, size_t size, uint64_t time);
+/* All buffers were read once more; @last: for the last time. Return: 0 or FLAME_ENOMEM. */
+int perfdata_stream_round(struct perfdata_stream *s, bool last);
+/* Return: true with the next record that is ready. */
+bool perfdata_stream_take(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time);
 
 /* ---- perfdata_sample.c ---- */
 
@@ -443,6 +451,8 @@ int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame
 /* Return: 0 with the sample's stack, or a failure. */
 int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack);
 
+/* The frames of @address in @module, innermost first, in pd->frames. Return: false after a failure. */
+bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
 /* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
 flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
@@ -479,6 +489,8 @@ void perfdata_defer_release(struct perfdata *pd);
 
 /* ---- perfdata.c ---- */
 
+/* A record of the kernel's, in its turn. Return: 0, or a failure. */
+int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time);
 int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task);
 
 /* ---- perfdata_switch.c ---- */
@@ -488,5 +500,17 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 /* The thread is seen running at @time; @is_switch: it was switched in just then. Return: 0, or a failure. */
 int perfdata_switch_in(struct perfdata *pd, uint32_t thread, uint64_t time, bool is_switch);
 void perfdata_switch_notes(struct perfdata *pd);
+
+/* ---- perfdata_live.c ---- */
+
+/* Return: a process whose /proc/PID/root is the root of @pid's files; 0: it is ours. */
+int32_t perfdata_live_root(struct perfdata *pd, int32_t pid);
+/* Return: @pid in its own namespace. */
+int32_t perfdata_live_ns_pid(int32_t pid);
+/*
+ * A frame for code that a JIT compiler has not named yet, to be filled in at the end.
+ * Return: its row; 0 after a failure.
+ */
+flame_frame perfdata_live_hole(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
 
 #endif

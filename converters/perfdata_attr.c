@@ -75,8 +75,12 @@ static struct perfdata_attr parse_attr(const struct perfdata *pd, struct flame_s
 	/* Two bits; of the other byte order the first is the higher one. */
 	a.precise = pd->big_endian ? (unsigned int)(a.flags >> 15 & 1) << 1 | (unsigned int)(a.flags >> 16 & 1) :
 				     (unsigned int)(a.flags >> 15 & 3);
-	if (!(a.flags & PERFDATA_FREQ))
+	if (a.flags & PERFDATA_FREQ)
+		a.frequency = perfdata_u64(pd, attr.s + 16);
+	else
 		a.period = perfdata_u64(pd, attr.s + 16);
+	if (attr.len >= 110)
+		a.depth_max = perfdata_u16(pd, attr.s + 108);
 	if (attr.len >= 92)
 		a.stack_user = perfdata_u32(pd, attr.s + 88);
 	lay_out(&a);
@@ -306,10 +310,23 @@ static char *make_name(const struct perfdata *pd, const struct perfdata_attr *a)
 	return n < 0 ? NULL : name;
 }
 
+/* The first event's is what is used by default. */
+static void note_rate(struct perfdata *pd, const struct perfdata_attr *a)
+{
+	struct flame_meta *meta = flame_meta(pd->rd->profile);
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	meta->frequency_hz = a->frequency <= UINT32_MAX ? (uint32_t)a->frequency : 0;
+	meta->period = a->period;
+	meta->depth_max = a->depth_max;
+}
+
 flame_type perfdata_attr_type(struct perfdata *pd, struct perfdata_attr *a)
 {
 	if (a->value)
 		return a->value;
+	note_rate(pd, a);
 	if (!a->name)
 		a->name = make_name(pd, a);
 	if (!a->name)

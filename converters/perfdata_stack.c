@@ -14,7 +14,6 @@
 #include "perfdata.h"
 
 #define CHAIN_CACHE_BYTES ((size_t)32 << 20)
-#define MANY_FRAMES 0x80000000u	/* a value that is an index in many: a count and that many frames */
 #define NO_CODE "[unknown]"
 
 /* Addresses above are no addresses: they say where those that follow were found. */
@@ -33,16 +32,13 @@ void perfdata_stack_release(struct perfdata *pd)
 {
 	flame_native_namer_release(&pd->namer);
 	flame_cache_release(&pd->chains);
-	for (size_t i = 0; i < 2; i++) {
-		flame_symbols_free(pd->symbols[i].s);
-		free(pd->symbols[i].values);
-	}
-	free(pd->many);
+	flame_located_symbols_release(&pd->symbols[0]);
+	flame_located_symbols_release(&pd->symbols[1]);
+	flame_located_frames_release(&pd->located);
 	free(pd->key);
 	free(pd->frames);
 	free(pd->path);
 	free(pd->path_stacks);
-	free(pd->symbol);
 }
 
 static bool push_frame(struct perfdata *pd, flame_frame frame)
@@ -56,29 +52,13 @@ static bool push_frame(struct perfdata *pd, flame_frame frame)
 /* Frames of one address, the innermost first. */
 static bool push_value(struct perfdata *pd, uint32_t value)
 {
-	const flame_frame *many;
-	bool ok = value != 0;
+	size_t nr;
+	const flame_frame *frames = flame_located_get(&pd->located, &value, &nr);
+	bool ok = nr != 0;
 
-	if (!(value & MANY_FRAMES))
-		return ok && push_frame(pd, value);
-	many = &pd->many[value & ~MANY_FRAMES];
-	for (uint32_t i = many[0]; ok && i > 0; i--)
-		ok = push_frame(pd, many[i]);
+	while (ok && nr > 0)
+		ok = push_frame(pd, frames[--nr]);
 	return ok;
-}
-
-static uint32_t value_of(struct perfdata *pd, const flame_frame *frames, size_t nr)
-{
-	size_t at = pd->nr_many;
-
-	if (nr <= 1)
-		return nr ? frames[0] : 0;
-	if (!array_reserve((void **)&pd->many, &pd->room_many, at + nr + 1, sizeof(*pd->many)))
-		return 0;
-	pd->many[at] = (flame_frame)nr;
-	memcpy(pd->many + at + 1, frames, nr * sizeof(*frames));
-	pd->nr_many += nr + 1;
-	return MANY_FRAMES | (uint32_t)at;
 }
 
 /* Return: the value of @code's frames; 0 after a failure. */
@@ -86,7 +66,7 @@ static uint32_t native_value(struct perfdata *pd, const struct flame_native *cod
 {
 	size_t nr = flame_native_frames(&pd->namer, pd->rd, code);
 
-	return value_of(pd, pd->namer.frames, nr);
+	return flame_located_put(&pd->located, pd->namer.frames, nr);
 }
 
 /* The recording is this machine's if its names are, and its kernel has run ever since. */
@@ -97,6 +77,8 @@ static bool is_this_machine(const struct perfdata *pd)
 	struct stat st;
 	uint64_t size;
 
+	if (pd->live)
+		return true;
 	if (uname(&name) || !pd->host[0] || strcmp(pd->host, name.nodename) || strcmp(pd->release, name.release))
 		return false;
 	if (!flame_input_can_slice(pd->rd->input, &size) || fstat(pd->rd->input->fd, &st) ||
@@ -127,6 +109,7 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inl
 	struct perfdata_module *m = &pd->tasks.modules[row];
 	struct flame_module_info info = {
 		.kind = m->kind, .path = m->name, .build_id = m->build_id, .build_id_len = m->build_id_len, .pid = m->pid,
+		.ns_pid = m->ns_pid,
 		.reference_address = m->reference, .reference = m->reference_name,
 	};
 
@@ -139,67 +122,14 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inl
 	return m->symbols[inlines];
 }
 
-static size_t symbol_frames(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
-			    uint32_t i, uint64_t offset)
-{
-	const struct flame_symbol_frame *f = &loc->frames[i];
-	struct flame_native code = { .symbol = { f->name, f->name_len }, .module = { m->name, strlen(m->name) },
-				     .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
-
-	if (pd->rd->options->offsets) {
-		if (!array_reserve((void **)&pd->symbol, &pd->room_symbol, code.symbol.len + 24, 1))
-			return 0;
-		memcpy(pd->symbol, code.symbol.s, code.symbol.len);
-		code.symbol.len += (size_t)sprintf(pd->symbol + code.symbol.len, "+0x%llx", (unsigned long long)offset);
-		code.symbol.s = pd->symbol;
-	}
-	return flame_native_frames(&pd->namer, pd->rd, &code);
-}
-
-/* --srcline: where in its source the frame that was made last is. */
-static bool add_line(struct perfdata *pd, flame_frame *frame, const struct flame_symbol_frame *f)
-{
-	struct flame_frame_info info;
-	const char *base;
-	char *line;
-	int n;
-
-	if (!f->file || !f->line)
-		return true;
-	base = strrchr(f->file, '/');
-	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
-	if (n < 0)
-		return false;
-	info = *flame_frame_get(pd->rd->profile, *frame);
-	info.name = flame_name_at_line(&pd->namer, pd->rd, flame_string_get(pd->rd->profile, info.name),
-				       (struct flame_span){ line, (size_t)n });
-	free(line);
-	*frame = flame_frame_row(pd->rd->profile, &info);
-	return *frame != 0;
-}
-
 /* Return: the value of a location with symbols; 0 after a failure. */
 static uint32_t symbol_value(struct perfdata *pd, const struct perfdata_module *m, const struct flame_location *loc,
 			     bool is_caller)
 {
-	flame_frame *frames = NULL;
-	size_t nr = 0, room = 0;
-	uint32_t value = 0;
+	struct flame_span module = { m->name, strlen(m->name) };
+	size_t nr = flame_location_frames(&pd->namer, pd->rd, module, loc, is_caller);
 
-	for (uint32_t i = 0; i < loc->nr_frames; i++) {
-		size_t made = symbol_frames(pd, m, loc, i, loc->offset + is_caller);
-
-		if (!made || !array_reserve((void **)&frames, &room, nr + made, sizeof(*frames)))
-			goto out;
-		memcpy(frames + nr, pd->namer.frames, made * sizeof(*frames));
-		nr += made;
-		if (pd->rd->options->srcline && !add_line(pd, &frames[nr - 1], &loc->frames[i]))
-			goto out;
-	}
-	value = value_of(pd, frames, nr);
-out:
-	free(frames);
-	return value;
+	return flame_located_put(&pd->located, pd->namer.frames, nr);
 }
 
 /* Return: the value of an address without a symbol; 0 after a failure. */
@@ -226,13 +156,14 @@ struct place {
 	enum perfdata_mode mode;
 	bool is_caller;		/* it is a return address */
 	bool inlines;		/* inlined functions are frames too */
+	bool is_last;		/* what has no name now gets none */
 };
 
 /* Return: the value of @address in @module; 0 after a failure. */
 static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t address, const struct place *place)
 {
 	const struct perfdata_module *m = &pd->tasks.modules[module];
-	struct perfdata_symbols *symbols_of = &pd->symbols[place->inlines];
+	struct flame_located_symbols *symbols_of = &pd->symbols[place->inlines];
 	flame_module row = module && !m->is_symbol ? perfdata_module_symbols(pd, module, place->inlines) : 0;
 	const struct flame_location *loc;
 	uint32_t *value;
@@ -247,16 +178,26 @@ static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t addres
 		loc = flame_symbols_find(symbols_of->s, row, address, false);
 	if (!loc->row)
 		return unknown_value(pd, m->name, address);
-	while (loc->row >= symbols_of->nr_values) {
-		if (!array_reserve((void **)&symbols_of->values, &symbols_of->room_values, symbols_of->nr_values + 1,
-				   sizeof(*symbols_of->values)))
-			return 0;
-		symbols_of->values[symbols_of->nr_values++] = 0;
-	}
-	value = &symbols_of->values[loc->row];
+	/* The compiler may write its name later. */
+	if (pd->live && m->kind == FLAME_MODULE_PERF_MAP && !loc->nr_frames)
+		return place->is_last ? unknown_value(pd, m->name, address) :
+					perfdata_live_hole(pd, module, address, place->is_caller);
+	value = flame_located_value(symbols_of, loc->row);
+	if (!value)
+		return 0;
 	if (!*value)
 		*value = loc->nr_frames ? symbol_value(pd, m, loc, place->is_caller) : unknown_value(pd, m->name, address);
 	return *value;
+}
+
+bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller)
+{
+	const struct flame_read_options *o = pd->rd->options;
+	struct place place = { .mode = PERFDATA_MODE_USER, .is_caller = is_caller, .inlines = o->inlines && !o->no_inline,
+			       .is_last = true };
+
+	pd->nr_frames = 0;
+	return push_value(pd, find_value(pd, module, address, &place));
 }
 
 /* The recorded mapping of the kernel is its text; its code for booting lies behind it, below modules. */

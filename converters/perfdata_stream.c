@@ -41,9 +41,8 @@ static int damaged(const struct perfdata_stream *s, const char *what, uint64_t o
 {
 	struct flame_reader *rd = s->pd->rd;
 
-	rd->diag->damaged = true;
-	flame_diag_add(rd->diag, FLAME_WARNING, "perf.data: %s at byte %llu; what came before is used", what,
-		       (unsigned long long)offset);
+	flame_damaged(rd, "perf.data: %s at byte %llu; what came before is used", what,
+		      (unsigned long long)offset);
 	return 0;
 }
 
@@ -317,6 +316,24 @@ static void drop_handed_out(struct perfdata_stream *s)
 	s->next = s->ready = 0;
 	/* The round that begins uses the bytes of the one before the last. */
 	s->rounds[s->round].nr = 0;
+}
+
+int perfdata_stream_put(struct perfdata_stream *s, const char *data, size_t size, uint64_t time)
+{
+	return wait_for_order(s, &(struct perfdata_record){ .data = data, .size = size }, time);
+}
+
+int perfdata_stream_round(struct perfdata_stream *s, bool last)
+{
+	return end_round(s, last ? UINT64_MAX : s->newest_before);
+}
+
+bool perfdata_stream_take(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time)
+{
+	if (s->next < s->ready)
+		return hand_out(s, r, time);
+	drop_handed_out(s);
+	return false;
 }
 
 int perfdata_stream_next(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time)

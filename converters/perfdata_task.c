@@ -257,7 +257,7 @@ static int note_exit(struct perfdata_tasks *t, uint32_t row)
 
 static bool same_module(const struct perfdata_module *a, const struct perfdata_module *b)
 {
-	return a->hash == b->hash && a->pid == b->pid && a->build_id_len == b->build_id_len &&
+	return a->hash == b->hash && a->pid == b->pid && a->ns_pid == b->ns_pid && a->build_id_len == b->build_id_len &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->name, b->name);
 }
 
@@ -398,6 +398,7 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 		snprintf(map_name, sizeof(map_name), "/tmp/perf-%d.map", m->pid);
 		module.name = map_name;
 		module.pid = m->pid;
+		module.ns_pid = pd->live ? perfdata_live_ns_pid(m->pid) : 0;
 		module.kind = FLAME_MODULE_PERF_MAP;
 	} else if (!strcmp(m->name, "[vdso]")) {
 		module.kind = FLAME_MODULE_VDSO;
@@ -406,6 +407,8 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 	memcpy(module.build_id, m->build_id, m->build_id_len);
 	if (!*identity)
 		find_build_id(pd, &module);
+	if (pd->live && !*identity && module.kind == FLAME_MODULE_FILE)
+		module.pid = perfdata_live_root(pd, m->pid);
 	return module_row(pd, &module);
 }
 
@@ -420,7 +423,8 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	if (!row)
 		return FLAME_ENOMEM;
 	map.module = module_of(pd, m, &identity);
-	if (m->executable && !perfdata_jit_note(pd, m->pid, m->name))
+	/* While it runs a dump is not complete; its perf map is looked at again and again. */
+	if (m->executable && !pd->live && !perfdata_jit_note(pd, m->pid, m->name))
 		return FLAME_ENOMEM;
 	if (!map.module)
 		return t->too_many_modules ? 0 : FLAME_ENOMEM;
@@ -507,6 +511,9 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 	len = strnlen(r->data + 16, r->size - 16);
 	t->threads[row].comm = flame_intern(pd->rd->profile, r->data + 16, len < 255 ? len : 255);
 	t->threads[row].has_root = false;
+	/* What made a container execs what runs in it. */
+	if (r->misc & PERFDATA_MISC_COMM_EXEC && (row = perfdata_process_find(t, pid)))
+		t->processes[row].place = 0;
 	/*
 	 * What an old program had mapped stays until something new lies there: while exec is under way,
 	 * the stack is still that of the call in the old one.
@@ -523,6 +530,7 @@ static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 		return FLAME_ENOMEM;
 	forget_maps(&t->processes[child]);
 	t->processes[child].exited = false;
+	t->processes[child].place = parent ? t->processes[parent].place : 0;
 	if (!parent || !t->processes[parent].maps)
 		return 0;
 	t->processes[child].maps = t->processes[parent].maps;
@@ -660,5 +668,6 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->exited);
 	free(t->unwinding);
 	flame_unwind_files_free(t->unwind_files);
+	perfdata_jit_release(pd);
 	free(t->kernel.maps);
 }

@@ -64,7 +64,8 @@ static int tell_maps(struct perfdata *pd, struct perfdata_process *p)
 		const struct perfdata_map *map = &p->maps->maps[i];
 		struct flame_mapping mapping = { .start = map->start, .end = map->end, .offset = map->offset };
 
-		if (pd->tasks.modules[map->module].kind != FLAME_MODULE_FILE)
+		if (pd->tasks.modules[map->module].kind != FLAME_MODULE_FILE &&
+		    pd->tasks.modules[map->module].kind != FLAME_MODULE_VDSO)
 			continue;
 		mapping.path = flame_symbols_file(pd->symbols[inlines].s, perfdata_module_symbols(pd, map->module, inlines));
 		if (mapping.path)

@@ -43,9 +43,6 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 enum flame_value_kind pprof_value_kind(struct flame_span name);
 /* How pprof_write.c begins a comment that tells a type's kind where its name does not: "fgtools:kind wall time". */
 #define PPROF_KIND_COMMENT "fgtools:kind "
-/* Return: true where @s is @text. */
-bool pprof_equals(struct flame_span s, const char *text);
-bool pprof_starts(struct flame_span s, const char *start);
 
 /* Of the message. */
 struct pprof_index {

@@ -9,23 +9,13 @@
 
 #include "../core/demangle.h"
 #include "../core/folded.h"
+#include "../core/namer.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "../core/tidy.h"
 #include "pprof.h"
 
 #define EXTRA 64	/* bytes that a name may gain: an address, a line number, brackets */
-
-bool pprof_equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
-}
-
-bool pprof_starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
 
 static struct flame_span base_name(struct flame_span path)
 {
@@ -43,8 +33,8 @@ static struct flame_span base_name(struct flame_span path)
 
 static bool is_kernel(struct flame_span module)
 {
-	return pprof_starts(module, "[kernel") || pprof_starts(module, "[guest.kernel") ||
-	       pprof_starts(base_name(module), "vmlinux");
+	return span_starts(module, "[kernel") || span_starts(module, "[guest.kernel") ||
+	       span_starts(base_name(module), "vmlinux");
 }
 
 static bool reserve(struct pprof_scratch *scratch, size_t len)
@@ -55,21 +45,16 @@ static bool reserve(struct pprof_scratch *scratch, size_t len)
 /* As for perf: "[libc.so.6]", under --addrs "[libc.so.6 <7f12>]"; without a module the address. */
 static size_t unknown_name(const struct flame_reader *rd, char *to, const struct pprof_place *place)
 {
-	struct flame_span base = base_name(place->module);
-	char *end = to;
+	char text[20];
+	struct flame_span base = base_name(place->module), address = { text, 0 };
 
 	if (!base.len && !place->address)
 		return (size_t)(stpcpy(to, "[unknown]") - to);
 	if (!base.len && !rd->options->addrs)
 		return (size_t)sprintf(to, "0x%llx", (unsigned long long)place->address);
-	if (!base.len)
-		base = PPROF_SPAN("unknown");
-	*end++ = '[';
-	end = mempcpy(end, base.s, base.len);
 	if (rd->options->addrs)
-		end += sprintf(end, " <%llx>", (unsigned long long)place->address);
-	*end++ = ']';
-	return (size_t)(end - to);
+		address.len = (size_t)sprintf(text, "%llx", (unsigned long long)place->address);
+	return flame_unknown_name(to, base, address);
 }
 
 /* Return: the length of the name that is now in @scratch; 0 without memory. */
@@ -174,7 +159,7 @@ enum flame_value_kind pprof_value_kind(struct flame_span name)
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (pprof_starts(name, kinds[i].start))
+		if (span_starts(name, kinds[i].start))
 			return kinds[i].kind;
 	}
 	return FLAME_VALUE_OTHER;
@@ -197,7 +182,7 @@ static uint32_t cut_scale(struct flame_span *unit)
 	uint32_t scale = 0;
 	size_t i = 3;
 
-	if (!pprof_starts(*unit, "1e-"))
+	if (!span_starts(*unit, "1e-"))
 		return 0;
 	for (; i < unit->len && i < 5 && unit->s[i] >= '0' && unit->s[i] <= '9'; i++)
 		scale = scale * 10 + (uint32_t)(unit->s[i] - '0');
@@ -240,7 +225,7 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 	if (!name.len)
 		name = PPROF_SPAN("value");
 	if (!unique_name(rd->profile, &name, unit, &text)) {
-		if (pprof_equals(unit, "nanoseconds"))
+		if (span_equals(unit, "nanoseconds"))
 			unit = PPROF_SPAN("ns");
 		info.name = flame_intern(rd->profile, name.s, name.len);
 		info.unit = flame_intern(rd->profile, unit.s, unit.len);

@@ -22,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/meta.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "pprof.h"
 
@@ -105,21 +107,6 @@ static bool cut_hex(struct flame_span *s, uint64_t *value)
 	return i;
 }
 
-static struct flame_span cut_word(struct flame_span *s)
-{
-	struct flame_span word;
-	size_t i = 0, end;
-
-	while (i < s->len && (s->s[i] == ' ' || s->s[i] == '\t'))
-		i++;
-	end = i;
-	while (end < s->len && s->s[end] != ' ' && s->s[end] != '\t')
-		end++;
-	word = (struct flame_span){ s->s + i, end - i };
-	*s = (struct flame_span){ s->s + end, s->len - end };
-	return word;
-}
-
 /*
  * "start-limit perms offset device inode path", as in /proc/PID/maps, or "start-limit: path". A path
  * may hold blanks. Other lines, such as "build=…", are not of interest.
@@ -127,7 +114,7 @@ static struct flame_span cut_word(struct flame_span *s)
 static bool read_map(struct pprof_legacy *l, struct flame_span line)
 {
 	struct pprof_map map;
-	struct flame_span rest = line;
+	struct flame_span rest = line, word;
 
 	if (!cut_hex(&rest, &map.start) || !rest.len || *rest.s != '-')
 		return true;
@@ -140,7 +127,7 @@ static bool read_map(struct pprof_legacy *l, struct flame_span line)
 		rest.len--;
 	} else {
 		for (int i = 0; i < 4; i++)
-			cut_word(&rest);
+			span_word(&rest, &word);
 	}
 	while (rest.len && (*rest.s == ' ' || *rest.s == '\t')) {
 		rest.s++;
@@ -263,7 +250,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_legacy *l, const stru
 /* Another profile behind the memory map: its stacks belong to another map, so they are not used. */
 static bool is_next_profile(struct flame_span line)
 {
-	return pprof_starts(line, "heap profile:") || (line.len >= 8 && !memcmp(line.s, "\0\0\0\0", 4));
+	return span_starts(line, "heap profile:") || (line.len >= 8 && !memcmp(line.s, "\0\0\0\0", 4));
 }
 
 int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
@@ -273,8 +260,7 @@ int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
 
 	while (flame_line(rd->input, &line)) {
 		if (is_next_profile(line)) {
-			rd->diag->damaged = true;
-			flame_diag_add(rd->diag, FLAME_WARNING, "another profile follows; only the first is used: give them one by one");
+			flame_damaged(rd, "another profile follows; only the first is used: give them one by one");
 			break;
 		}
 		while (line.len && (*line.s == ' ' || *line.s == '\t')) {
@@ -476,11 +462,11 @@ static int read_symbols(struct flame_reader *rd, struct pprof_legacy *l)
 	struct flame_span line;
 
 	while (flame_line(rd->input, &line)) {
-		if (pprof_equals(line, "--- profile"))
+		if (span_equals(line, "--- profile"))
 			return 0;
-		if (pprof_starts(line, "0x") && !read_symbol(l, line))
+		if (span_starts(line, "0x") && !read_symbol(l, line))
 			return FLAME_ENOMEM;
-		if (pprof_starts(line, "--- ") && !pprof_starts(line, "--- symbol"))
+		if (span_starts(line, "--- ") && !span_starts(line, "--- symbol"))
 			break;
 	}
 	return flame_fail(rd, FLAME_EFORMAT,
@@ -489,7 +475,7 @@ static int read_symbols(struct flame_reader *rd, struct pprof_legacy *l)
 
 int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 {
-	bool raw = pprof_starts(flame_peek(rd->input, 10), "--- symbol");
+	bool raw = span_starts(flame_peek(rd->input, 10), "--- symbol");
 	int err = raw ? read_symbols(rd, l) : 0;
 	struct words w;
 	uint64_t period;
@@ -503,6 +489,7 @@ int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 	/* --raw writes 1 for a period that it does not know. */
 	if (raw)
 		period = 0;
+	flame_meta_interval(rd->profile, (double)period * US);
 	if (period)
 		l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("cpu"), PPROF_SPAN("nanoseconds"));
 	l->types[l->nr_types++] = pprof_type(rd, PPROF_SPAN("samples"), PPROF_SPAN("count"));
@@ -520,7 +507,7 @@ int pprof_legacy_probe(struct flame_span head)
 	struct words w;
 	uint64_t period;
 
-	if (pprof_starts(head, "--- symbol\n"))
+	if (span_starts(head, "--- symbol\n"))
 		return FLAME_SCORE_MAGIC;
 	return find_words(head, &w, &period) && period ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_NOT;
 }

@@ -15,7 +15,9 @@
 
 #include "../core/feeder.h"
 #include "../core/hash.h"
+#include "../core/meta.h"
 #include "../core/protobuf.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "../core/units.h"
 #include "pprof.h"
@@ -462,7 +464,7 @@ static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame
 {
 	size_t n = sizeof(PPROF_KIND_COMMENT) - 1;
 
-	if (!get_string(&p->strings, p->comments[i], text) || !pprof_starts(*text, PPROF_KIND_COMMENT))
+	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, PPROF_KIND_COMMENT))
 		return false;
 	*text = (struct flame_span){ text->s + n, text->len - n };
 	return true;
@@ -502,7 +504,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 		if (err)
 			return err;
 		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, commented_kind(p, name));
-		p->is_count[i] = pprof_equals(unit, "count");
+		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
 }
@@ -738,7 +740,7 @@ static int find_label(struct flame_reader *rd, const struct pprof_proto *p, cons
 		if (!read_numbers(s->labels[i].bytes, n, 5))
 			continue;
 		err = get_name(rd, p, n[1], &name);
-		if (!err && pprof_equals(name, key))
+		if (!err && span_equals(name, key))
 			err = put_label_value(rd, p, n);
 		if (err)
 			return err;
@@ -838,7 +840,7 @@ static size_t skip_callers(const struct flame_reader *rd, flame_frame *frames, s
 		struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frames[i])->name);
 
 		for (size_t k = 0; names[k]; k++) {
-			if (!pprof_equals(name, names[k]))
+			if (!span_equals(name, names[k]))
 				continue;
 			memmove(frames, frames + i, (nr - i) * sizeof(*frames));
 			return nr - i;
@@ -959,6 +961,19 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		flame_note(rd, "go tool pprof would hide some frames of this profile (drop_frames); here all are shown");
 }
 
+static void note_meta(struct flame_reader *rd, const struct pprof_proto *p)
+{
+	struct flame_meta *meta = flame_meta(rd->profile);
+	struct flame_span unit;
+
+	meta->start_ns = p->time > 0 ? (uint64_t)p->time : 0;
+	meta->duration_ns = p->duration > 0 ? (uint64_t)p->duration : 0;
+	if (p->period > 0 && get_string(&p->strings, p->period_unit, &unit) && span_equals(unit, "nanoseconds"))
+		flame_meta_interval(rd->profile, (double)p->period);
+	else if (p->period > 0)
+		meta->period = (uint64_t)p->period;
+}
+
 /* Where ids are small numbers: the frame by the id, for locations that are one frame. */
 static int make_single(struct pprof_proto *p)
 {
@@ -1007,8 +1022,10 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	if (!p->nr_types)
 		return flame_fail(rd, FLAME_EFORMAT, "malformed profile: it has samples, but does not say of what (no sample types)");
 	err = resolve(rd, p);
-	if (!err)
+	if (!err) {
 		note_profile(rd, p);
+		note_meta(rd, p);
+	}
 	if (!err)
 		err = read_samples(rd, p);
 	if (!err)

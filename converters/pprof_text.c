@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "../core/number.h"
+#include "../core/span.h"
 #include "../core/table.h"
 #include "pprof.h"
 
@@ -46,29 +47,15 @@ struct text {
 
 /* Words. */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static void skip(struct flame_span *s, size_t n)
 {
 	*s = (struct flame_span){ s->s + n, s->len - n };
 }
 
-static struct flame_span trim(struct flame_span s)
-{
-	while (s.len && is_blank(*s.s))
-		skip(&s, 1);
-	while (s.len && is_blank(s.s[s.len - 1]))
-		s.len--;
-	return s;
-}
-
 /* A whole number at the start of @s, behind blanks, is cut off. */
 static bool cut_number(struct flame_span *s, int64_t *value)
 {
-	struct flame_span digits = trim(*s);
+	struct flame_span digits = span_trim(*s);
 	struct flame_number n;
 	size_t i = digits.len && *digits.s == '-';
 
@@ -84,9 +71,9 @@ static bool cut_number(struct flame_span *s, int64_t *value)
 /* @text at the start of @s, behind blanks, is cut off. */
 static bool cut_text(struct flame_span *s, const char *text)
 {
-	struct flame_span rest = trim(*s);
+	struct flame_span rest = span_trim(*s);
 
-	if (!pprof_starts(rest, text))
+	if (!span_starts(rest, text))
 		return false;
 	skip(&rest, strlen(text));
 	*s = rest;
@@ -265,11 +252,11 @@ static int read_frame(struct text *t, struct flame_span line)
 
 	if (!cut_address(&line, &place.address))
 		return 0;
-	line = trim(line);
+	line = span_trim(line);
 	tab = memchr(line.s, '\t', line.len);
-	place.name = trim((struct flame_span){ line.s, tab ? (size_t)(tab - line.s) : line.len });
+	place.name = span_trim((struct flame_span){ line.s, tab ? (size_t)(tab - line.s) : line.len });
 	if (tab)
-		cut_file_line(trim((struct flame_span){ tab, line.len - (size_t)(tab - line.s) }), &place);
+		cut_file_line(span_trim((struct flame_span){ tab, line.len - (size_t)(tab - line.s) }), &place);
 	if (l->nr_frames && place.address == t->last_address) {
 		struct flame_frame_info info = *flame_frame_get(t->rd->profile, l->frames[l->nr_frames - 1]);
 		flame_frame outer;
@@ -317,7 +304,7 @@ static int read_labels(struct text *t, struct flame_span object)
 		while (next_quoted(&rest, &key) && next_quoted(&rest, &value)) {
 			flame_frame frame;
 
-			if (!pprof_equals(key, wanted[i]))
+			if (!span_equals(key, wanted[i]))
 				continue;
 			frame = pprof_label_frame(t->rd, &t->l->scratch, value);
 			if (!frame)
@@ -345,16 +332,16 @@ static int read_sample(struct text *t, struct flame_span line)
 		if (!pprof_legacy_address(t->l, address ? address - 1 : 0))
 			return FLAME_ENOMEM;
 	}
-	return trim(line).len ? flame_skip(t->rd, "an address that is not one; the stack is used up to it") : 0;
+	return span_trim(line).len ? flame_skip(t->rd, "an address that is not one; the stack is used up to it") : 0;
 }
 
 static int read_comment(struct text *t, struct flame_span line)
 {
 	if (!t->open)
 		return 0;
-	if (pprof_starts(line, "#\t"))
+	if (span_starts(line, "#\t"))
 		return read_frame(t, (struct flame_span){ line.s + 1, line.len - 1 });
-	if (pprof_starts(line, "# labels: "))
+	if (span_starts(line, "# labels: "))
 		return read_labels(t, (struct flame_span){ line.s + 10, line.len - 10 });
 	return 0;
 }
@@ -362,8 +349,8 @@ static int read_comment(struct text *t, struct flame_span line)
 /* What begins the memory map. */
 static bool is_map_start(struct flame_span line)
 {
-	return pprof_starts(line, "MAPPED_LIBRARIES:") || pprof_starts(line, "--- Memory map: ---") ||
-	       pprof_starts(line, "/proc/self/maps:") || pprof_starts(line, "--- ");
+	return span_starts(line, "MAPPED_LIBRARIES:") || span_starts(line, "--- Memory map: ---") ||
+	       span_starts(line, "/proc/self/maps:") || span_starts(line, "--- ");
 }
 
 /* "key = value" before the first stack of a contention profile. Return: false where it is none. */
@@ -374,13 +361,13 @@ static bool read_attribute(struct text *t, struct flame_span line)
 
 	if (!equals || t->kind != CONTENTION)
 		return false;
-	key = trim((struct flame_span){ line.s, (size_t)(equals - line.s) });
-	value = trim((struct flame_span){ equals + 1, line.len - (size_t)(equals + 1 - line.s) });
-	if (pprof_equals(key, "format") && pprof_equals(value, "java"))
+	key = span_trim((struct flame_span){ line.s, (size_t)(equals - line.s) });
+	value = span_trim((struct flame_span){ equals + 1, line.len - (size_t)(equals + 1 - line.s) });
+	if (span_equals(key, "format") && span_equals(value, "java"))
 		t->java = true;
-	else if (pprof_equals(key, "cycles/second"))
+	else if (span_equals(key, "cycles/second"))
 		cut_number(&value, &t->cycles);
-	else if (pprof_equals(key, "sampling period"))
+	else if (span_equals(key, "sampling period"))
 		cut_number(&value, &t->period);
 	return true;
 }
@@ -412,7 +399,7 @@ static bool begins_other(const struct text *t, struct flame_span line)
 
 	if (n)
 		return n != name.len || memcmp(line.s, name.s, n) != 0;
-	return pprof_starts(line, "heap profile:") || pprof_starts(line, "--- contention") || pprof_starts(line, "--- mutex:");
+	return span_starts(line, "heap profile:") || span_starts(line, "--- contention") || span_starts(line, "--- mutex:");
 }
 
 static int read_line(struct text *t, struct flame_span line, struct flame_span text)
@@ -434,7 +421,7 @@ static int read_stacks(struct text *t)
 	int err = 0;
 
 	while (!err && flame_line(t->rd->input, &line)) {
-		struct flame_span text = trim(line);
+		struct flame_span text = span_trim(line);
 
 		if (!text.len)
 			continue;
@@ -473,8 +460,8 @@ static int read_heap_header(struct text *t, struct flame_span line)
 	} else if (cut_text(&line, "heap/")) {
 		cut_number(&line, &t->rate);
 		t->rate /= 2;
-	} else if (!pprof_starts(trim(line), "heapprofile") && !pprof_starts(trim(line), "growth") &&
-		   !pprof_starts(trim(line), "fragmentation")) {
+	} else if (!span_starts(span_trim(line), "heapprofile") && !span_starts(span_trim(line), "growth") &&
+		   !span_starts(span_trim(line), "fragmentation")) {
 		return flame_fail(t->rd, FLAME_EFORMAT, "the first line of the heap profile does not say how it was sampled");
 	}
 	t->has_alloc = (v[2] && v[2] != v[0]) || (v[3] && v[3] != v[1]);
@@ -495,7 +482,7 @@ static bool is_goroutine(struct flame_span line, struct flame_span *state)
 {
 	size_t i = 10;
 
-	if (!pprof_starts(line, "goroutine ") || line.len < 15 || !is_digit(line.s[10]) || line.s[line.len - 1] != ':')
+	if (!span_starts(line, "goroutine ") || line.len < 15 || !is_digit(line.s[10]) || line.s[line.len - 1] != ':')
 		return false;
 	while (i < line.len && line.s[i] != '[')
 		i++;
@@ -516,7 +503,7 @@ static int read_call(struct text *t, struct flame_span line)
 	size_t depth = 0;
 
 	t->nr_call = 0;
-	if (pprof_starts(line, "created by ") || pprof_starts(line, "..."))
+	if (span_starts(line, "created by ") || span_starts(line, "..."))
 		return 0;
 	for (size_t i = line.len; line.s[line.len - 1] == ')' && i-- > 0;) {
 		depth += line.s[i] == ')';
@@ -560,7 +547,7 @@ static int read_goroutine(struct text *t, struct flame_span state)
 	open_stack(t);
 	t->nr_call = 0;
 	t->values[0] = 1;
-	t->ignored = o->state && !pprof_equals(state, o->state);
+	t->ignored = o->state && !span_equals(state, o->state);
 	return 0;
 }
 
@@ -576,7 +563,7 @@ static int read_traces(struct text *t, struct flame_span line)
 		else if (!line.len)
 			err = close_stack(t);
 		else if (t->open && *line.s == '\t')
-			err = read_call_line(t, trim(line));
+			err = read_call_line(t, span_trim(line));
 		else if (t->open)
 			err = read_call(t, line);
 	} while (!err && flame_line(t->rd->input, &line));
@@ -594,11 +581,11 @@ int pprof_text_read(struct flame_reader *rd, struct pprof_legacy *l)
 	int err = 0;
 
 	while (flame_line(rd->input, &line)) {
-		if (pprof_starts(line, "heap profile:")) {
+		if (span_starts(line, "heap profile:")) {
 			err = read_heap_header(&t, line);
 			return err ? err : read_stacks(&t);
 		}
-		if (pprof_starts(line, "--- contention") || pprof_starts(line, "--- mutex:")) {
+		if (span_starts(line, "--- contention") || span_starts(line, "--- mutex:")) {
 			t.kind = CONTENTION;
 			add_type(&t, "delay", "nanoseconds");
 			add_type(&t, "contentions", "count");
@@ -626,7 +613,7 @@ static int line_score(struct flame_span line)
 	struct flame_span state;
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
-		if (pprof_starts(line, starts[i]))
+		if (span_starts(line, starts[i]))
 			return FLAME_SCORE_MAGIC;
 	}
 	return count_profile(line) || is_goroutine(line, &state) ? FLAME_SCORE_MAGIC : FLAME_SCORE_NOT;

@@ -14,6 +14,7 @@
 
 #include "../core/folded.h"
 #include "../core/protobuf.h"
+#include "../core/span.h"
 #include "../core/sort.h"
 #include "../core/table.h"
 #include "../core/units.h"
@@ -151,7 +152,7 @@ static flame_string unit_of(struct writer *w, flame_type type, int64_t *divisor)
 	flame_string row;
 	int n;
 
-	if (pprof_equals(unit, "ns"))
+	if (span_equals(unit, "ns"))
 		unit = PPROF_SPAN("nanoseconds");
 	if (!unit.len)
 		unit = PPROF_SPAN("count");
@@ -205,6 +206,25 @@ static void put_types(struct writer *w)
 	flame_pb_put_number(&w->message, 14, type_name(w, w->options->type));
 	for (size_t i = 0; i < w->nr_types; i++)
 		put_kind(w, w->types[i]);
+}
+
+/* When and how often samples were taken, where that is known. */
+static void put_recording(struct writer *w)
+{
+	const struct flame_meta *meta = flame_meta_get(w->p);
+	uint64_t duration = flame_meta_duration(w->p), hz = meta->frequency_hz;
+	const char *unit = hz ? "nanoseconds" : "count";
+
+	if (meta->start_ns && meta->start_ns <= INT64_MAX)
+		flame_pb_put_number(&w->message, 9, meta->start_ns);
+	if (duration && duration <= INT64_MAX)
+		flame_pb_put_number(&w->message, 10, duration);
+	if (!hz && (!meta->period || meta->period > INT64_MAX))
+		return;
+	flame_pb_put_number(&w->inner, 1, type_name(w, w->options->type));
+	flame_pb_put_number(&w->inner, 2, intern(w, (struct flame_span){ unit, strlen(unit) }));
+	flame_pb_put_message(&w->message, 11, &w->inner);
+	flame_pb_put_number(&w->message, 12, hz ? 1000000000 / hz : meta->period);
 }
 
 /* Samples. */
@@ -475,6 +495,7 @@ static int write_all(struct writer *w)
 	int err;
 
 	put_types(w);
+	put_recording(w);
 	err = put_samples(w);
 	if (!err)
 		err = put_locations(w);

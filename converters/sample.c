@@ -17,6 +17,7 @@
 
 #include "../core/calltree.h"
 #include "../core/converter.h"
+#include "../core/meta.h"
 #include "../core/namer.h"
 #include "../core/span.h"
 #include "../core/tidy.h"
@@ -129,19 +130,7 @@ static bool parse_node(struct flame_span line, struct node *n)
 /* "[My App]" for functions without a name. */
 static struct flame_span unknown_name(struct flame_reader *rd, const struct node *n, char *buf)
 {
-	struct flame_span module = n->module.len ? n->module : (struct flame_span){ "unknown", 7 };
-	bool addrs = rd->options->addrs && n->address.len;
-	char *to = buf;
-
-	*to++ = '[';
-	to = mempcpy(to, module.s, module.len);
-	if (addrs) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, n->address.s, n->address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return (struct flame_span){ buf, (size_t)(to - buf) };
+	return (struct flame_span){ buf, flame_unknown_name(buf, n->module, span_to(n->address, rd->options->addrs ? n->address.len : 0)) };
 }
 
 static struct flame_span known_name(struct flame_reader *rd, const struct node *n, char *buf)
@@ -160,7 +149,7 @@ static flame_frame make_frame(struct flame_reader *rd, const struct node *n)
 {
 	struct state *st = rd->state;
 	bool unknown = !n->name.len || span_equals(n->name, "???");
-	char *buf = flame_namer_room(&st->namer, n->name.len + n->module.len + n->offset.len + n->address.len + 16);
+	char *buf = flame_namer_room(&st->namer, n->name.len + n->module.len + n->offset.len + n->address.len + FLAME_UNKNOWN_EXTRA);
 	struct flame_frame_info info = {
 		.module = flame_intern(rd->profile, n->module.s, n->module.len),
 		.file = flame_intern(rd->profile, n->file.s, n->file.len),
@@ -204,10 +193,23 @@ static int end_graph(struct flame_reader *rd)
 	return flame_calltree_end(&st->tree);
 }
 
+/* "Analysis of sampling My App (pid 12) every 1 millisecond" */
+static void read_title(struct flame_reader *rd, struct flame_span line)
+{
+	struct flame_span every = span_from(line, span_find(line, " every "));
+	int64_t ms;
+
+	if (every.len && span_digits(span_from(every, 7), &ms) && span_find(every, " millisecond") < every.len)
+		flame_meta_interval(rd->profile, (double)ms * 1e6);
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct node n;
+
+	if (span_starts(line, "Analysis of sampling "))
+		read_title(rd, line);
 
 	if (span_starts(line, "Call graph:")) {
 		st->graph = true;
@@ -235,11 +237,8 @@ static int read(struct flame_reader *rd)
 	st->tree.counts = true;
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (!err && st->graph && st->tree.nr) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "the text ends inside the call graph; what came before is used");
-	}
+	if (!err && st->graph && st->tree.nr)
+		flame_damaged(rd, "the text ends inside the call graph; what came before is used");
 	if (!err)
 		err = flame_calltree_end(&st->tree);
 	if (st->tree.nr_short)

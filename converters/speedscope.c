@@ -27,6 +27,7 @@
 #include "../core/json.h"
 #include "../core/json_write.h"
 #include "../core/merge.h"
+#include "../core/meta.h"
 #include "../core/namer.h"
 #include "../core/number.h"
 #include "../core/span.h"
@@ -630,8 +631,11 @@ static int file_member(struct flame_reader *rd)
 		return read_profiles(rd);
 	if (active && token == FLAME_JSON_NUMBER)
 		st->has_active = flame_json_int(json, &st->active);
-	else if (exporter && token == FLAME_JSON_STRING)
+	else if (exporter && token == FLAME_JSON_STRING) {
 		st->ours = span_starts(json->text, EXPORTER);
+		if (!st->ours)
+			flame_meta_text(rd->profile, &flame_meta(rd->profile)->tool, json->text);
+	}
 	flame_json_skip_rest(json, token);
 	return 0;
 }

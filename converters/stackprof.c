@@ -18,6 +18,7 @@
 #include "../core/converter.h"
 #include "../core/idmap.h"
 #include "../core/json.h"
+#include "../core/meta.h"
 #include "../core/namer.h"
 #include "../core/table.h"
 
@@ -304,6 +305,11 @@ static int add_entries(struct flame_reader *rd)
 	size_t next = 0;
 	int err = 0;
 
+	/* In us, or in objects. */
+	if (timed)
+		flame_meta_interval(rd->profile, (double)st->interval * 1e3);
+	else if (st->interval > 0)
+		flame_meta(rd->profile)->period = (uint64_t)st->interval;
 	if (timed && !wall)
 		time = flame_namer_type(rd->profile, "time", "ns", kind);
 	for (size_t i = 0; !err && i < st->nr_entries; i++) {
@@ -350,12 +356,9 @@ static void report(struct flame_reader *rd)
 	if (st->nr_unknown)
 		flame_note(rd, "numbers in raw that are not among frames: %llu; they are [unknown]",
 			   (unsigned long long)st->nr_unknown);
-	if (st->bad_raw || (st->nr_raw && !st->json.error)) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
-			       st->nr_entries);
-	}
+	if (st->bad_raw || (st->nr_raw && !st->json.error))
+		flame_damaged(rd, "raw is not made of depths, frames and counts: what follows the first %zu stacks is not used",
+			      st->nr_entries);
 }
 
 static int read(struct flame_reader *rd)

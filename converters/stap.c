@@ -17,12 +17,6 @@
 #include "../core/namer.h"
 #include "../core/span.h"
 
-struct state {
-	struct flame_callstack stack;
-	struct flame_namer namer;
-	flame_type type;
-};
-
 struct frame {
 	struct flame_span address, name, whole, module;	/* whole: with offset and size */
 };
@@ -60,7 +54,7 @@ static bool parse_frame(struct flame_span text, struct frame *f)
 
 static int read_frame(struct flame_reader *rd, struct flame_span text)
 {
-	struct state *st = rd->state;
+	struct flame_stack_text *st = rd->state;
 	struct flame_frame_info info = { 0 };
 	struct frame f;
 
@@ -78,8 +72,8 @@ static int read_frame(struct flame_reader *rd, struct flame_span text)
 
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
-	struct state *st = rd->state;
-	struct flame_sample s = { .type = st->type };
+	struct flame_stack_text *st = rd->state;
+	struct flame_sample s = st->sample;
 
 	line = span_trim(line);
 	if (!line.len)
@@ -94,27 +88,14 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 
 static int read(struct flame_reader *rd)
 {
-	struct state *st = rd->state;
-	struct flame_span line;
-	int err = 0;
+	struct flame_stack_text *st = rd->state;
+	int err;
 
-	st->type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_OTHER);
-	while (!err && flame_line(rd->input, &line))
-		err = read_line(rd, line);
-	if (!err && st->stack.nr) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "the text ends inside a stack, before its count; the stacks before are used");
-	}
+	st->sample.type = flame_namer_type(rd->profile, "samples", "count", FLAME_VALUE_OTHER);
+	err = flame_stack_text_read(rd, read_line);
+	if (!err && st->stack.nr)
+		flame_damaged(rd, "the text ends inside a stack, before its count; the stacks before are used");
 	return err;
-}
-
-static void release(struct flame_reader *rd)
-{
-	struct state *st = rd->state;
-
-	flame_callstack_release(&st->stack);
-	flame_namer_release(&st->namer);
 }
 
 static int probe(struct flame_span head)
@@ -141,9 +122,9 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_stap_converter = {
 	.name = "stap",
 	.summary = "stacks counted by SystemTap",
-	.state_size = sizeof(struct state),
+	.state_size = sizeof(struct flame_stack_text),
 	.counted = true,
 	.probe = probe,
 	.read = read,
-	.release = release,
+	.release = flame_stack_text_release,
 };

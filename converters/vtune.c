@@ -169,27 +169,12 @@ static int read_value(struct flame_reader *rd, const struct column *c, struct fl
 	return err || !c->time ? err : add_value(rd, c->exact, exact);
 }
 
-static flame_frame make_frame(struct flame_reader *rd, struct flame_span name, struct flame_span module)
-{
-	struct state *st = rd->state;
-	char *buf = flame_namer_room(&st->namer, name.len + module.len + 1), *to = buf;
-	struct flame_frame_info info = { .module = flame_intern(rd->profile, module.s, module.len) };
-
-	if (!buf)
-		return 0;
-	if (module.len && !rd->options->simple_names) {
-		to = mempcpy(to, module.s, module.len);
-		*to++ = '`';
-	}
-	to = mempcpy(to, name.s, name.len);
-	return flame_namer_frame(&st->namer, rd, (struct flame_span){ buf, (size_t)(to - buf) }, &info);
-}
-
 static int read_row(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	size_t nr = cut_cells(st, line);
 	struct flame_span cell, name, module = { "", 0 };
+	struct flame_frame_info info = { 0 };
 	flame_frame frame;
 	int err;
 
@@ -199,7 +184,7 @@ static int read_row(struct flame_reader *rd, struct flame_span line)
 	name = span_trim(cell);
 	if (st->module < nr)
 		module = span_trim(st->cells[st->module]);
-	frame = make_frame(rd, name, module);
+	frame = flame_namer_member(&st->namer, rd, module, '`', name, &info);
 	if (!frame)
 		return flame_profile_error(rd->profile);
 	err = flame_calltree_enter(&st->tree, (uint64_t)(name.s - cell.s), frame, NULL);

@@ -341,18 +341,11 @@ static flame_frame make_frame(struct state *st)
 	/* Unresolved frames have their address as their name, which --addrs puts behind the binary's. */
 	if (!name.len)
 		name = address;
-	buf = flame_namer_room(&st->namer, name.len + module.len + address.len + 8);
+	buf = flame_namer_room(&st->namer, name.len + module.len + address.len + FLAME_UNKNOWN_EXTRA);
 	if (!buf)
 		return 0;
 	if (st->rd->options->addrs && module.len && span_starts(name, "0x")) {
-		char *to = buf;
-
-		*to++ = '[';
-		to = mempcpy(to, module.s, module.len);
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, address.s, address.len);
-		to = mempcpy(to, ">]", 2);
-		name = (struct flame_span){ buf, (size_t)(to - buf) };
+		name = (struct flame_span){ buf, flame_unknown_name(buf, module, address) };
 	} else if (!st->rd->options->raw_names) {
 		name = flame_tidy_half_rust(name, buf);
 	}
@@ -719,9 +712,7 @@ static int report_damage(struct flame_reader *rd, const char *what)
 
 	if (!rows)
 		return flame_fail(rd, FLAME_EFORMAT, "xctrace's XML is broken at line %llu: %s", line, what);
-	flame_diag_add(rd->diag, FLAME_WARNING,
-		       "xctrace's XML is broken at line %llu: %s; the %llu rows before are used", line, what, rows);
-	rd->diag->damaged = true;
+	flame_damaged(rd, "xctrace's XML is broken at line %llu: %s; the %llu rows before are used", line, what, rows);
 	return 0;
 }
 
@@ -763,12 +754,9 @@ static void report(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 
-	if (st->nr_unresolved) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "references to elements that were not seen before: %llu; the file is not whole",
-			       (unsigned long long)st->nr_unresolved);
-	}
+	if (st->nr_unresolved)
+		flame_damaged(rd, "references to elements that were not seen before: %llu; the file is not whole",
+			      (unsigned long long)st->nr_unresolved);
 	if (st->too_many_frames)
 		flame_note(rd, "backtraces of more than %d frames (XCTRACE_FRAMES) lost those nearest to the root",
 			   XCTRACE_FRAMES);

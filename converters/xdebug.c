@@ -174,10 +174,8 @@ static int read(struct flame_reader *rd)
 	st->by_calls = flame_namer_type(rd->profile, "calls", "count", FLAME_VALUE_OTHER);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (!err && st->started) {
-		rd->diag->damaged = true;
-		flame_diag_add(rd->diag, FLAME_WARNING, "the trace has no end (TRACE END); what came before is used");
-	}
+	if (!err && st->started)
+		flame_damaged(rd, "the trace has no end (TRACE END); what came before is used");
 	return err;
 }
 

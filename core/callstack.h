@@ -5,7 +5,8 @@
  * callstack.h - a stack that a text prints leaf first, line by line, as debuggers do: frames are collected, and
  * become a sample when the text says that the stack is complete.
  */
-#include "flame.h"
+#include "converter.h"
+#include "namer.h"
 
 #define FLAME_CALLSTACK_FRAMES 65536	/* of one stack; those nearest to the root are left out beyond */
 
@@ -24,5 +25,19 @@ int flame_callstack_add(struct flame_callstack *s, flame_frame frame);
  */
 int flame_callstack_end(struct flame_callstack *s, struct flame_profile *p, const struct flame_sample *sample);
 void flame_callstack_release(struct flame_callstack *s);
+
+/* The state, or the start of it, of a converter that reads texts in which each stack is a sample. */
+struct flame_stack_text {
+	struct flame_callstack stack;
+	struct flame_namer namer;
+	struct flame_sample sample;	/* of weight 1 */
+	flame_stack root;		/* what the stacks of the thread at hand begin with */
+};
+
+/* Give all lines to @read_line, until it fails. Return: as it does. */
+int flame_stack_text_read(struct flame_reader *rd, int (*read_line)(struct flame_reader *rd, struct flame_span line));
+/* Where frames were collected, they and the root are a sample. Return: as flame_sample_add(). */
+int flame_stack_text_end(struct flame_reader *rd);
+void flame_stack_text_release(struct flame_reader *rd);
 
 #endif

@@ -133,6 +133,7 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 		.keep_task = rd->options->keep_task,
 		.ordered = rd->options->ordered,
 		.count = rd->options->count && !rd->converter->counted,
+		.sums = rd->converter->counted,
 		.root = rd->options->root,
 	};
 
@@ -552,6 +553,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 		flame_profile_free(job.profile);
 		return err;
 	}
+	flame_meta(job.profile)->format = flame_intern(job.profile, job.rd.converter->name, strlen(job.rd.converter->name));
 	*profile = job.profile;
 	return 0;
 }

@@ -106,6 +106,8 @@ int flame_fail(struct flame_reader *rd, int err, const char *format, ...) __attr
  */
 int flame_skip(struct flame_reader *rd, const char *reason);
 void flame_note(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Part of the input is not there, or not readable: a warning says what, and the exit status tells that it is damaged. */
+void flame_damaged(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* What a writer writes; the strings belong to the caller. */
 struct flame_write_options {

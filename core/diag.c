@@ -73,6 +73,16 @@ void flame_note(struct flame_reader *rd, const char *format, ...)
 	va_end(args);
 }
 
+void flame_damaged(struct flame_reader *rd, const char *format, ...)
+{
+	va_list args;
+
+	rd->diag->damaged = true;
+	va_start(args, format);
+	add_format(rd->diag, FLAME_WARNING, 0, format, args);
+	va_end(args);
+}
+
 static struct flame_skip *find_skip(struct flame_diag *diag, const char *reason)
 {
 	for (size_t i = 0; i < diag->nr_skips; i++) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "diff.h"
 
 #include <stdlib.h>
@@ -6,47 +7,179 @@
 
 #include "folded.h"
 #include "merge.h"
+#include "meta.h"
+#include "span.h"
 
-static int add_side(struct flame_profile *p, const char *name, const struct flame_profile *from, flame_type from_type)
+/* Values of counts are rarely that large; where most are, they are weights. */
+#define LARGE_COUNT 10000
+#define MAX_EXACT (1ll << 53)	/* up to which a picture's script counts exactly */
+
+static bool is_counted_unit(struct flame_span unit)
 {
-	struct flame_type_info info = *flame_type_get(from, from_type);
-	flame_frame *frames = flame_frames_copy(p, from);
-	flame_stack *map = frames ? flame_stacks_copy(p, from, frames) : NULL;
-	flame_type type;
-	int err = map ? 0 : FLAME_ENOMEM;
-
-	info.name = flame_intern(p, name, strlen(name));
-	info.unit = flame_string_copy(p, from, info.unit);
-	type = flame_type_row(p, &info);
-	for (uint32_t i = 0; !err && i < flame_nr_samples(from); i++) {
-		const struct flame_sample *s = flame_sample_get(from, i);
-
-		if (s->type == from_type)
-			err = flame_sample_add_scaled(p, &(struct flame_sample){ map[s->stack], 0, type, s->value,
-										 s->nr_samples }, info.scale);
-	}
-	free(frames);
-	free(map);
-	return err ? err : flame_profile_error(p);
+	return !unit.len || span_equals(unit, "count") || span_equals(unit, "samples");
 }
 
-int flame_diff(struct flame_profile **diff, const struct flame_profile *before, flame_type before_type,
-	       const struct flame_profile *after, flame_type after_type)
+static int64_t power_of_ten(uint32_t n)
+{
+	int64_t v = 1;
+
+	while (n--)
+		v *= 10;
+	return v;
+}
+
+/*
+ * Formats that hold sums alone give each line one sample, whatever its value is. Where their values have no
+ * unit and look like counts, they are the numbers.
+ */
+enum flame_numbering flame_numbering_of(const struct flame_profile *p, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(p, type);
+	int64_t one = power_of_ten(info->scale);
+	uint64_t nr = 0, nr_large = 0;
+	bool whole = true;
+
+	if (flame_profile_options(p)->count)
+		return FLAME_NUMBERED_VALUES;
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+
+		if (s->type != type)
+			continue;
+		if (s->nr_samples > 1 && !flame_profile_options(p)->sums)
+			return FLAME_NUMBERED;
+		whole &= s->value % one == 0;
+		nr_large += s->value / one >= LARGE_COUNT;
+		nr++;
+	}
+	return is_counted_unit(flame_string_get(p, info->unit)) && whole && nr_large * 2 <= nr ? FLAME_NUMBERED_VALUES :
+											      FLAME_NUMBERED_STACKS;
+}
+
+static uint64_t number_of(const struct flame_sample *s, enum flame_numbering numbering, int64_t one)
+{
+	int64_t n = s->value / one;
+
+	if (numbering == FLAME_NUMBERED)
+		return s->nr_samples;
+	return numbering == FLAME_NUMBERED_VALUES && n > 0 ? (uint64_t)n : 1;
+}
+
+/* What values are multiplied with: @to / @from, and the scale that the product has. */
+struct factor {
+	int64_t to, from;
+	uint32_t scale;
+};
+
+/* @value times @f, to the nearest; halves away from 0. A part of the total is at most the total. */
+static int64_t scale_value(int64_t value, const struct factor *f)
+{
+	__int128 product = (__int128)value * f->to, half = f->from / 2;
+
+	return (int64_t)((product + (product < 0 ? -half : half)) / f->from);
+}
+
+static int add_samples(struct flame_diff *d, struct flame_diff_side *side, const struct flame_profile *from,
+		       flame_type from_type, const struct factor *factor, const flame_stack *map)
+{
+	int64_t one = power_of_ten(side->scale);
+	int err = 0;
+
+	for (uint32_t i = 0; !err && i < flame_nr_samples(from); i++) {
+		const struct flame_sample *s = flame_sample_get(from, i);
+		struct flame_sample to = { .stack = map[s->stack], .type = side->type };
+
+		if (s->type != from_type)
+			continue;
+		to.value = scale_value(s->value, factor);
+		to.nr_samples = number_of(s, side->numbering, one);
+		side->nr_samples += to.nr_samples;
+		err = flame_sample_add_scaled(d->profile, &to, factor->scale);
+	}
+	return err;
+}
+
+static int add_side(struct flame_diff *d, struct flame_diff_side *side, const char *name,
+		    const struct flame_profile *from, flame_type from_type, const struct factor *factor)
+{
+	struct flame_type_info info = *flame_type_get(from, from_type);
+	flame_frame *frames = flame_frames_copy(d->profile, from);
+	flame_stack *map = frames ? flame_stacks_copy(d->profile, from, frames) : NULL;
+	int err = FLAME_ENOMEM;
+
+	side->numbering = flame_numbering_of(from, from_type);
+	side->kind = info.kind;
+	info.name = flame_intern(d->profile, name, strlen(name));
+	info.unit = flame_string_copy(d->profile, from, info.unit);
+	info.scale = factor->scale;
+	side->type = flame_type_row(d->profile, &info);
+	if (map)
+		err = add_samples(d, side, from, from_type, factor, map);
+	free(frames);
+	free(map);
+	return err ? err : flame_profile_error(d->profile);
+}
+
+static int sum_values(struct flame_diff_side *side, const struct flame_profile *from, flame_type from_type)
+{
+	side->scale = flame_type_get(from, from_type)->scale;
+	for (uint32_t i = 0; i < flame_nr_samples(from); i++) {
+		const struct flame_sample *s = flame_sample_get(from, i);
+
+		if (s->type == from_type && __builtin_add_overflow(side->total, s->value, &side->total))
+			return FLAME_EOVERFLOW;
+	}
+	return 0;
+}
+
+/* As many digits more as fit, FLAME_NORMAL_SCALE at most. */
+static int make_factor(const struct flame_diff *d, struct factor *f)
+{
+	if (d->before.total <= 0 || d->after.total <= 0)
+		return FLAME_EEMPTY;
+	*f = (struct factor){ d->after.total, d->before.total, d->after.scale };
+	while (f->scale < FLAME_NORMAL_SCALE && f->to < MAX_EXACT / 10) {
+		f->to *= 10;
+		f->scale++;
+	}
+	return 0;
+}
+
+static int fill(struct flame_diff *d, const struct flame_profile *before, flame_type before_type,
+		const struct flame_profile *after, flame_type after_type)
+{
+	struct factor same_before = { 1, 1, d->before.scale }, same_after = { 1, 1, d->after.scale };
+	int err = d->normalized ? make_factor(d, &same_before) : 0;
+
+	if (!err)
+		err = add_side(d, &d->before, FLAME_TYPE_BEFORE, before, before_type, &same_before);
+	if (!err)
+		err = add_side(d, &d->after, FLAME_TYPE_AFTER, after, after_type, &same_after);
+	return err ? err : flame_types_align(d->profile, d->before.type, d->after.type);
+}
+
+int flame_diff_init(struct flame_diff *diff, const struct flame_profile *before, flame_type before_type,
+		    const struct flame_profile *after, flame_type after_type, bool normalize)
 {
 	struct flame_profile_options options = { .kinds = FLAME_ALL_KINDS };
 	int err;
 
-	*diff = flame_profile_new(&options);
-	if (!*diff)
+	*diff = (struct flame_diff){ .profile = flame_profile_new(&options), .normalized = normalize };
+	if (!diff->profile)
 		return FLAME_ENOMEM;
-	err = add_side(*diff, FLAME_TYPE_BEFORE, before, before_type);
+	err = sum_values(&diff->before, before, before_type);
 	if (!err)
-		err = add_side(*diff, FLAME_TYPE_AFTER, after, after_type);
+		err = sum_values(&diff->after, after, after_type);
 	if (!err)
-		err = flame_types_align(*diff, 1, 2);
-	if (err) {
-		flame_profile_free(*diff);
-		*diff = NULL;
-	}
+		err = fill(diff, before, before_type, after, after_type);
+	flame_meta_copy(diff->profile, after);
+	if (err)
+		flame_diff_release(diff);
 	return err;
+}
+
+void flame_diff_release(struct flame_diff *diff)
+{
+	flame_profile_free(diff->profile);
+	*diff = (struct flame_diff){ 0 };
 }

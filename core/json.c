@@ -13,6 +13,7 @@
 #include "converter.h"
 #include "scan.h"
 #include "table.h"
+#include "utf8.h"
 
 /* What may come next. */
 enum state {
@@ -166,32 +167,21 @@ static int32_t utf16_unit(const char *s, size_t len)
 	return unit;
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	static const unsigned char first[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-
-	for (size_t i = n - 1; i; i--, c >>= 6)
-		to[i] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)(first[n] | c);
-	return n;
-}
-
 /* Decode the "\uXXXX" at @s, with its second half. Return: its length, 0 where it is malformed. */
 static size_t decode_unit(const char *s, size_t len, char **to)
 {
 	int32_t unit = utf16_unit(s, len), low;
+	uint32_t high = 0;
 
 	if (unit < 0)
 		return 0;
-	if (unit >= 0xd800 && unit < 0xdc00) {
-		low = utf16_unit(s + 6, len - 6);
-		if (low >= 0xdc00 && low < 0xe000) {
-			*to += put_utf8(*to, 0x10000 + (((uint32_t)unit - 0xd800) << 10) + (uint32_t)(low - 0xdc00));
-			return 12;
-		}
+	*to += utf16_put(&high, *to, (uint32_t)unit);
+	low = high ? utf16_unit(s + 6, len - 6) : -1;
+	if (low >= 0xdc00 && low < 0xe000) {
+		*to += utf16_put(&high, *to, (uint32_t)low);
+		return 12;
 	}
-	*to += put_utf8(*to, unit >= 0xd800 && unit < 0xe000 ? 0xfffd : (uint32_t)unit);
+	*to += utf16_end(&high, *to);
 	return 6;
 }
 
@@ -902,10 +892,8 @@ int flame_json_report(const struct flame_json *j, struct flame_reader *rd, bool 
 				  j->cut ? "%s, at byte %" PRIu64 ": it is cut off, and nothing before that can be used" :
 					   "not JSON: %s, at byte %" PRIu64,
 				  j->error, j->offset);
-	rd->diag->damaged = true;
-	flame_diag_add(rd->diag, FLAME_WARNING,
-		       j->cut ? "%s, at byte %" PRIu64 ": it is cut off; what came before is used" :
-				"broken JSON: %s, at byte %" PRIu64 "; what came before is used",
-		       j->error, j->offset);
+	flame_damaged(rd, j->cut ? "%s, at byte %" PRIu64 ": it is cut off; what came before is used" :
+		      "broken JSON: %s, at byte %" PRIu64 "; what came before is used",
+		      j->error, j->offset);
 	return 0;
 }

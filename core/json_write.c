@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "render/utf8.h"
+#include "utf8.h"
 
 static void write_escaped(FILE *out, unsigned char c)
 {

@@ -55,6 +55,21 @@ void flame_meta_time(struct flame_profile *p, uint64_t ns)
 		p->meta.last_ns = ns;
 }
 
+void flame_meta_text(struct flame_profile *p, flame_string *row, struct flame_span text)
+{
+	if (!*row)
+		*row = flame_intern(p, text.s, text.len);
+}
+
+void flame_meta_interval(struct flame_profile *p, double ns)
+{
+	double hz = 1e9 / ns;
+
+	/* Not so that hostile or less than one a second would be anything but unknown. */
+	if (!p->meta.frequency_hz && ns > 0 && hz < 1e9)
+		p->meta.frequency_hz = (uint32_t)(hz + 0.5);
+}
+
 uint64_t flame_meta_duration(const struct flame_profile *p)
 {
 	return p->meta.duration_ns ? p->meta.duration_ns : p->meta.last_ns - p->meta.first_ns;
@@ -88,6 +103,8 @@ void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from)
 			set(&p->meta, &lines[i], lines[i].shape == STRING ?
 				    flame_string_copy(p, from, (flame_string)value) : value);
 	}
+	if (!p->meta.format)
+		p->meta.format = flame_string_copy(p, from, from->meta.format);
 	flame_meta_time(p, from->meta.first_ns);
 	flame_meta_time(p, from->meta.last_ns);
 }

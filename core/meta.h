@@ -12,6 +12,10 @@
 
 #include "flame.h"
 
+/* Set the string *@row of @p's to @text, where it is not known yet. Control bytes go when it is written. */
+void flame_meta_text(struct flame_profile *p, flame_string *row, struct flame_span text);
+/* One sample each @ns nanoseconds was asked for, where nothing is known of that yet. */
+void flame_meta_interval(struct flame_profile *p, double ns);
 /* What @p does not know yet is taken from @from. Times of samples meet: @p's reach over both. */
 void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from);
 /* Write a line for each that is known, losses included. Errors stay in @out. */

@@ -59,6 +59,37 @@ flame_frame flame_namer_frame(struct flame_namer *n, struct flame_reader *rd, st
 	return flame_frame_row(rd->profile, info);
 }
 
+flame_frame flame_namer_member(struct flame_namer *n, struct flame_reader *rd, struct flame_span module, char separator,
+			       struct flame_span name, struct flame_frame_info *info)
+{
+	char *buf = flame_namer_room(n, name.len + module.len + 1), *to = buf;
+
+	if (!buf)
+		return 0;
+	info->module = flame_intern(rd->profile, module.s, module.len);
+	if (module.len && !rd->options->simple_names) {
+		to = mempcpy(to, module.s, module.len);
+		*to++ = separator;
+	}
+	to = mempcpy(to, name.s, name.len);
+	return flame_namer_frame(n, rd, (struct flame_span){ buf, (size_t)(to - buf) }, info);
+}
+
+size_t flame_unknown_name(char *to, struct flame_span module, struct flame_span address)
+{
+	char *end = to;
+
+	*end++ = '[';
+	end = module.len ? mempcpy(end, module.s, module.len) : mempcpy(end, "unknown", 7);
+	if (address.len) {
+		end = mempcpy(end, " <", 2);
+		end = mempcpy(end, address.s, address.len);
+		*end++ = '>';
+	}
+	*end++ = ']';
+	return (size_t)(end - to);
+}
+
 flame_type flame_namer_type(struct flame_profile *p, const char *name, const char *unit, enum flame_value_kind kind)
 {
 	struct flame_type_info info = {

@@ -5,39 +5,24 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "demangle.h"
+#include "namer.h"
+#include "span.h"
+#include "symbol.h"
 #include "table.h"
 #include "tidy.h"
 
 /* What a module tells of its code. */
 
-static bool starts(struct flame_span s, const char *start)
-{
-	size_t n = strlen(start);
-
-	return s.len >= n && !memcmp(s.s, start, n);
-}
-
-static bool ends(struct flame_span s, const char *end)
-{
-	size_t n = strlen(end);
-
-	return s.len >= n && !memcmp(s.s + s.len - n, end, n);
-}
-
-static bool equals(struct flame_span s, const char *text)
-{
-	return s.len == strlen(text) && !memcmp(s.s, text, s.len);
-}
-
 static struct flame_span base_name(struct flame_span module)
 {
 	const char *slash;
 
-	if (ends(module, " (deleted)"))
+	if (span_ends(module, " (deleted)"))
 		module.len -= strlen(" (deleted)");
 	slash = memrchr(module.s, '/', module.len);
 	if (slash) {
@@ -51,9 +36,9 @@ static bool is_jit(struct flame_span module)
 {
 	struct flame_span base = base_name(module);
 
-	if (starts(module, "[JIT") || starts(module, "/memfd:doublemapper") || starts(base, "jitted-"))
+	if (span_starts(module, "[JIT") || span_starts(module, "/memfd:doublemapper") || span_starts(base, "jitted-"))
 		return true;
-	return starts(base, "perf-") && ends(base, ".map");
+	return span_starts(base, "perf-") && span_ends(base, ".map");
 }
 
 /* @unknown: no symbol was found. The unresolved vdso counts as kernel, as it always did; its functions do not. */
@@ -62,16 +47,16 @@ static bool is_kernel(struct flame_span module, bool unknown)
 	static const char *const user[] = { "[vdso]", "[heap]", "[stack", "[anon", "[vvar]", "[uprobes]", "[vsyscall]" };
 	struct flame_span base = base_name(module);
 
-	if (equals(module, "[unknown]") || starts(module, "[JIT"))
+	if (span_equals(module, "[unknown]") || span_starts(module, "[JIT"))
 		return false;
-	if (equals(module, "[vdso]") && unknown)
+	if (span_equals(module, "[vdso]") && unknown)
 		return true;
 	for (size_t i = 0; i < sizeof(user) / sizeof(*user); i++) {
-		if (starts(module, user[i]))
+		if (span_starts(module, user[i]))
 			return false;
 	}
-	return starts(module, "[") || starts(base, "vmlinux") || starts(module, "bpf_") || ends(base, ".ko") ||
-	       ends(base, ".ko.gz") || ends(base, ".ko.xz") || ends(base, ".ko.zst");
+	return span_starts(module, "[") || span_starts(base, "vmlinux") || span_starts(module, "bpf_") || span_ends(base, ".ko") ||
+	       span_ends(base, ".ko.gz") || span_ends(base, ".ko.xz") || span_ends(base, ".ko.zst");
 }
 
 /* Names. */
@@ -83,25 +68,16 @@ static bool reserve_name(struct flame_native_namer *namer, size_t len)
 
 static bool is_unknown(struct flame_span s)
 {
-	return !s.len || equals(s, "[unknown]");
+	return !s.len || span_equals(s, "[unknown]");
 }
 
 /* "[libc.so.6]" where the module is known, with the address under --addrs. */
 static struct flame_span unknown_name(struct flame_native_namer *namer, bool addrs, const struct flame_native *code)
 {
-	bool known = !is_unknown(code->module);
-	struct flame_span base = known ? base_name(code->module) : (struct flame_span){ "unknown", 7 };
-	char *to = namer->name;
+	struct flame_span base = is_unknown(code->module) ? (struct flame_span){ "", 0 } : base_name(code->module);
+	size_t len = flame_unknown_name(namer->name, base, addrs ? code->address : (struct flame_span){ "", 0 });
 
-	*to++ = '[';
-	to = mempcpy(to, base.s, base.len);
-	if (addrs) {
-		to = mempcpy(to, " <", 2);
-		to = mempcpy(to, code->address.s, code->address.len);
-		*to++ = '>';
-	}
-	*to++ = ']';
-	return flame_tidy_raw((struct flame_span){ namer->name, (size_t)(to - namer->name) }, namer->name);
+	return flame_tidy_raw((struct flame_span){ namer->name, len }, namer->name);
 }
 
 static struct flame_span tidy(struct flame_native_namer *namer, const struct flame_read_options *options,
@@ -185,17 +161,33 @@ static bool add_unknown(struct flame_native_namer *namer, struct flame_reader *r
 			 is_jit(code->module) ? FLAME_JIT : kind);
 }
 
-size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
+static bool add_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
 {
-	bool unknown = is_unknown(code->symbol), ok;
+	bool unknown = is_unknown(code->symbol);
 	enum flame_kind kind = code->inlined ? FLAME_INLINED : is_kernel(code->module, unknown) ? FLAME_KERNEL : FLAME_USER;
 
-	namer->nr_frames = 0;
 	if (unknown)
-		ok = add_unknown(namer, rd, code, kind);
-	else
-		ok = is_jit(code->module) ? add_jit(namer, rd, code) : add_symbol(namer, rd, code, kind);
-	return ok ? namer->nr_frames : 0;
+		return add_unknown(namer, rd, code, kind);
+	return is_jit(code->module) ? add_jit(namer, rd, code) : add_symbol(namer, rd, code, kind);
+}
+
+size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code)
+{
+	namer->nr_frames = 0;
+	return add_frames(namer, rd, code) ? namer->nr_frames : 0;
+}
+
+bool flame_native_offset(struct flame_native_namer *namer, const struct flame_reader *rd, struct flame_native *code,
+			 uint64_t offset)
+{
+	if (!rd->options->offsets || !code->symbol.len)
+		return true;
+	if (!array_reserve((void **)&namer->symbol, &namer->room_symbol, code->symbol.len + 24, 1))
+		return false;
+	memcpy(namer->symbol, code->symbol.s, code->symbol.len);
+	code->symbol.len += (size_t)sprintf(namer->symbol + code->symbol.len, "+0x%llx", (unsigned long long)offset);
+	code->symbol.s = namer->symbol;
+	return true;
 }
 
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
@@ -210,9 +202,48 @@ flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_r
 	return flame_intern(rd->profile, name.s, name.len);
 }
 
+/* --srcline: where in its source the frame that was made last is. */
+static bool add_line(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_symbol_frame *f)
+{
+	flame_frame *frame = &namer->frames[namer->nr_frames - 1];
+	struct flame_frame_info info;
+	const char *base;
+	char *line;
+	int n;
+
+	if (!rd->options->srcline || !f->file || !f->line)
+		return true;
+	base = strrchr(f->file, '/');
+	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
+	if (n < 0)
+		return false;
+	info = *flame_frame_get(rd->profile, *frame);
+	info.name = flame_name_at_line(namer, rd, flame_string_get(rd->profile, info.name), (struct flame_span){ line, (size_t)n });
+	free(line);
+	*frame = flame_frame_row(rd->profile, &info);
+	return *frame != 0;
+}
+
+size_t flame_location_frames(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span module,
+			     const struct flame_location *loc, bool is_caller)
+{
+	namer->nr_frames = 0;
+	for (uint32_t i = 0; i < loc->nr_frames; i++) {
+		const struct flame_symbol_frame *f = &loc->frames[i];
+		struct flame_native code = { .symbol = { f->name, f->name_len }, .module = module, .address = { "", 0 },
+					     .inlined = f->kind == FLAME_INLINED };
+
+		if (!flame_native_offset(namer, rd, &code, loc->offset + is_caller) || !add_frames(namer, rd, &code) ||
+		    !add_line(namer, rd, f))
+			return 0;
+	}
+	return namer->nr_frames;
+}
+
 void flame_native_namer_release(struct flame_native_namer *namer)
 {
 	free(namer->name);
+	free(namer->symbol);
 	free(namer->frames);
 	*namer = (struct flame_native_namer){ 0 };
 }
@@ -223,7 +254,7 @@ static bool is_skipped_after(const struct flame_reader *rd, flame_frame frame)
 	struct flame_span name = flame_string_get(rd->profile, flame_frame_get(rd->profile, frame)->name);
 
 	for (size_t i = 0; rd->options->skip_after[i]; i++) {
-		if (equals(name, rd->options->skip_after[i]))
+		if (span_equals(name, rd->options->skip_after[i]))
 			return true;
 	}
 	return false;

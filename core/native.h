@@ -8,6 +8,8 @@
  */
 #include "converter.h"
 
+struct flame_location;
+
 /* One address as a profiler prints it. Spans may be empty, but are not NULL. */
 struct flame_native {
 	struct flame_span symbol;	/* with "+0x1f", where it is known; "[unknown]" is unknown too */
@@ -21,6 +23,8 @@ struct flame_native {
 struct flame_native_namer {
 	char *name;
 	size_t room_name;
+	char *symbol;	/* with its offset */
+	size_t room_symbol;
 	flame_frame *frames;
 	size_t nr_frames, room_frames;
 };
@@ -30,6 +34,12 @@ struct flame_native_namer {
  * symbol holds inlined functions. Return: how many; 0 after a failure.
  */
 size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code);
+/* The same for what symbols tell of an address in @module, with its inlined functions; @is_caller: it was looked up as one. */
+size_t flame_location_frames(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span module,
+			     const struct flame_location *loc, bool is_caller);
+/* Under --offsets, code->symbol gets @offset behind it, in the namer's room. Return: false without memory. */
+bool flame_native_offset(struct flame_native_namer *namer, const struct flame_reader *rd, struct flame_native *code,
+			 uint64_t offset);
 /* Return: the name "@name:@line", where @line is "file.c:12"; 0 after a failure. */
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
 				struct flame_span line);

@@ -15,8 +15,10 @@
 
 #include "flame.h"
 #include "unzstd.h"
+#include "utf8.h"
 
 #define CHUNK ((size_t)128 << 10)
+#define BYTE_ORDER_MARK 0xfeff
 
 struct flame_source {
 	enum flame_encoding encoding;
@@ -196,52 +198,6 @@ static ssize_t read_zstd(struct flame_source *s, char *to, size_t room)
 	}
 }
 
-static size_t put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		to[0] = (char)(0xc0 | c >> 6);
-		to[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		to[0] = (char)(0xe0 | c >> 12);
-		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		to[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	to[0] = (char)(0xf0 | c >> 18);
-	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	to[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
-}
-
-/* One UTF-16 unit; a surrogate without its other half becomes U+FFFD. At most 6 bytes. */
-static size_t put_unit(struct flame_source *s, char *to, uint32_t unit)
-{
-	size_t n = 0;
-
-	if (s->pending) {
-		uint32_t high = s->pending;
-
-		s->pending = 0;
-		if (unit >= 0xdc00 && unit < 0xe000)
-			return put_utf8(to, 0x10000 + ((high - 0xd800) << 10) + (unit - 0xdc00));
-		n = put_utf8(to, 0xfffd);
-	}
-	if (unit >= 0xd800 && unit < 0xdc00) {
-		s->pending = unit;
-		return n;
-	}
-	if (unit == 0xfeff)
-		return n;
-	return n + put_utf8(to + n, unit >= 0xdc00 && unit < 0xe000 ? 0xfffd : unit);
-}
-
 static ssize_t read_utf16(struct flame_source *s, char *to, size_t room)
 {
 	size_t n = 0;
@@ -254,10 +210,12 @@ static ssize_t read_utf16(struct flame_source *s, char *to, size_t room)
 				return more;
 			continue;
 		}
-		while (s->end - s->pos >= 2 && room - n >= 6) {
+		while (s->end - s->pos >= 2 && room - n >= UTF16_UNIT_BYTES) {
 			unsigned char a = s->in[s->pos], b = s->in[s->pos + 1];
 
-			n += put_unit(s, to + n, s->encoding == FLAME_UTF16LE ? a | (uint32_t)b << 8 : b | (uint32_t)a << 8);
+			uint32_t unit = s->encoding == FLAME_UTF16LE ? a | (uint32_t)b << 8 : b | (uint32_t)a << 8;
+
+			n += unit == BYTE_ORDER_MARK ? utf16_end(&s->pending, to + n) : utf16_put(&s->pending, to + n, unit);
 			s->pos += 2;
 		}
 	}

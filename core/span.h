@@ -99,6 +99,17 @@ static inline bool span_word(struct flame_span *rest, struct flame_span *word)
 	return word->len > 0;
 }
 
+/* The last word between blanks, and the blanks behind it, are taken off @s. Return: it; of no bytes where none is left. */
+static inline struct flame_span span_last_word(struct flame_span *s)
+{
+	size_t end = span_trim_end(*s).len, start;
+
+	for (start = end; start && !is_space(s->s[start - 1]);)
+		start--;
+	s->len = start;
+	return (struct flame_span){ s->s + start, end - start };
+}
+
 /* A line of @text, which is advanced behind it. Return: false at its end. */
 static inline bool span_line(struct flame_span *text, struct flame_span *line)
 {

@@ -16,6 +16,11 @@
 
 int flame_symtext_read(struct flame_symtext *text, const char *path)
 {
+	return flame_symtext_read_from(text, path, 0);
+}
+
+int flame_symtext_read_from(struct flame_symtext *text, const char *path, uint64_t offset)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
 	size_t room = 0;
 	struct stat st;
@@ -28,6 +33,8 @@ int flame_symtext_read(struct flame_symtext *text, const char *path)
 		errno = EINVAL;
 		err = FLAME_EIO;
 	}
+	if (!err && offset && lseek(fd, (off_t)offset, SEEK_SET) < 0)
+		err = FLAME_EIO;
 	while (!err && got > 0) {
 		/* One more, so that the last line can be ended. */
 		if (text->len >= FLAME_SYMTEXT_MAX)

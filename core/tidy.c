@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#include "utf8.h"
+
 /* Names with more open brackets than this at once stay whole. */
 #define TIDY_DEPTH_MAX 1024
 
@@ -302,18 +304,6 @@ static const struct {
 	{ "GT$", '>' }, { "LP$", '(' }, { "RP$", ')' }, { "C$", ',' },
 };
 
-/* Return: bytes of @code as UTF-8 in @out. */
-static size_t put_utf8(char *out, uint32_t code)
-{
-	static const unsigned char lead[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-	size_t len = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-
-	for (size_t i = len - 1; i; i--, code >>= 6)
-		out[i] = (char)(0x80 | (code & 0x3f));
-	out[0] = (char)(lead[len == 1 ? 0 : len] | code);
-	return len;
-}
-
 /* Reads "u7e$" at @pos. Return: its length, 0 if it is not one. */
 static size_t read_rust_code(struct flame_span s, size_t pos, uint32_t *code)
 {
@@ -352,7 +342,7 @@ static size_t read_rust_escape(struct flame_span s, size_t pos, char *out, size_
 	used = read_rust_code(s, pos + 1, &code);
 	if (!used)
 		return 0;
-	*len = put_utf8(out, code);
+	*len = utf8_put(out, code);
 	return 1 + used;
 }
 

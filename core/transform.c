@@ -14,6 +14,7 @@
 
 #include "merge.h"
 #include "meta.h"
+#include "strip.h"
 #include "table.h"
 
 struct step {
@@ -25,6 +26,7 @@ struct step {
 };
 
 typedef void step_function(struct step *s);
+typedef size_t strip_function(char *to, struct flame_span name);
 
 static char *compile(regex_t *re, const char *pattern)
 {
@@ -178,40 +180,20 @@ static void reverse(struct step *s)
 	free(used);
 }
 
-/* "lambda_0x7f00aa10" to "lambda_0x..."; @to has room for twice the name. */
-static size_t strip_hex(char *to, struct flame_span name)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < name.len;) {
-		size_t digits = 0;
-
-		if (name.s[i] == '0' && i + 1 < name.len && name.s[i + 1] == 'x')
-			digits = strspn(name.s + i + 2, "0123456789abcdefABCDEF");
-		if (digits) {
-			n = (size_t)(stpcpy(to + n, "0x...") - to);
-			i += 2 + digits;
-		} else {
-			to[n++] = name.s[i++];
-		}
-	}
-	return n;
-}
-
-static flame_string copy_name(struct step *s, flame_string row, bool strip)
+static flame_string copy_name(struct step *s, flame_string row, strip_function *strip)
 {
 	struct flame_span name = flame_string_get(s->from, row);
-	char *buf = strip ? malloc(2 * name.len + 8) : NULL;
+	char *buf = strip ? malloc(2 * name.len + 16) : NULL;
 	flame_string to;
 
 	if (!buf)
 		return flame_string_copy(s->to, s->from, row);
-	to = flame_intern(s->to, buf, strip_hex(buf, name));
+	to = flame_intern(s->to, buf, strip(buf, name));
 	free(buf);
 	return to;
 }
 
-static bool copy_frames(struct step *s, bool strip)
+static bool copy_frames(struct step *s, strip_function *strip)
 {
 	uint32_t nr = flame_nr_frames(s->from);
 
@@ -227,7 +209,8 @@ static bool copy_frames(struct step *s, bool strip)
 	return s->frames;
 }
 
-static int run_step(struct flame_profile **p, step_function *function, const char *pattern, bool strip)
+static int run_step(struct flame_profile **p, step_function *function, const char *pattern,
+		    strip_function *strip)
 {
 	struct step s = { .from = *p, .to = flame_profile_new(flame_profile_options(*p)) };
 	int err = s.to && copy_frames(&s, strip) ? 0 : FLAME_ENOMEM;
@@ -263,14 +246,15 @@ int flame_transform(struct flame_profile **p, const struct flame_transform_optio
 		bool wanted;
 		step_function *function;
 		const char *pattern;
-		bool strip;
+		strip_function *strip;
 	} steps[] = {
-		{ o->strip_hex, copy_stacks, NULL, true },
-		{ o->only, keep_only, o->only, false },
-		{ o->exclude, keep_others, o->exclude, false },
-		{ o->focus, focus, o->focus, false },
-		{ o->collapse_recursion, collapse_recursion, NULL, false },
-		{ o->reverse, reverse, NULL, false },
+		{ o->strip_hex, copy_stacks, NULL, flame_strip_hex },
+		{ o->strip_ids, copy_stacks, NULL, flame_strip_ids },
+		{ o->only, keep_only, o->only, NULL },
+		{ o->exclude, keep_others, o->exclude, NULL },
+		{ o->focus, focus, o->focus, NULL },
+		{ o->collapse_recursion, collapse_recursion, NULL, NULL },
+		{ o->reverse, reverse, NULL, NULL },
 	};
 	int err = 0;
 

@@ -10,6 +10,7 @@ struct flame_transform_options {
 	bool reverse;			/* leaf first */
 	bool collapse_recursion;	/* a frame that calls itself directly counts once */
 	bool strip_hex;			/* 0x1f2e in a name becomes 0x... */
+	bool strip_ids;			/* as flame_strip_ids() */
 };
 
 /* Return: NULL, or what is wrong with a regular expression of @options, owned by the caller. */

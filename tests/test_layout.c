@@ -24,6 +24,18 @@ struct truth {
 	uint64_t nr_hidden;	/* undrawn stacks that hang on it, directly or through undrawn ones */
 };
 
+/* Of what nothing lies on. Gone frames keep their former width. */
+static int64_t self_width(enum flame_view view, const struct truth *t)
+{
+	bool gone = !t->now && t->before;
+
+	if (view == FLAME_VIEW_COMBINED)
+		return t->before_self > t->now_self ? t->before_self : t->now_self;
+	if (view == FLAME_VIEW_ELIDED)
+		return gone ? t->before_self : 0;
+	return gone ? t->before_self : t->now_self;
+}
+
 static bool lies_on(const struct flame_profile *p, flame_stack stack, flame_stack below)
 {
 	while (stack > below)
@@ -54,9 +66,7 @@ static struct truth *find_truth(const struct flame_profile *p, const struct flam
 	}
 	/* Gone frames keep their former width; what lies on others is what they are as wide as. */
 	for (uint32_t i = nr; i-- > 0;) {
-		t[i].width += t[i].now_self;
-		if (!t[i].now && i)
-			t[i].width = t[i].before;
+		t[i].width += self_width(o->view, &t[i]);
 		if (i)
 			t[flame_stack_caller(p, i)].width += t[i].width;
 	}
@@ -91,7 +101,10 @@ static void check_children(const struct flame_layout *l, const struct flame_prof
 			   const struct flame_layout_options *o, uint64_t *hidden)
 {
 	const struct flame_box *box = &l->boxes[at], *last = NULL;
-	int64_t self = box->flags & FLAME_BOX_GONE ? box->before_self : box->self, edge = box->start;
+	const struct truth own = {
+		.now = box->total, .now_self = box->self, .before = box->before_total, .before_self = box->before_self,
+	};
+	int64_t self = self_width(o->view, &own), edge = box->start;
 
 	for (uint32_t i = at + 1; i < l->nr_boxes && l->boxes[i].depth > box->depth; i++) {
 		const struct flame_box *b = &l->boxes[i];
@@ -144,7 +157,7 @@ static void check_layout(const struct flame_profile *p, const struct flame_layou
 	uint32_t deepest = 0;
 	uint64_t hidden = 0;
 
-	if (!t[0].now) {
+	if (!t[0].now || !t[0].width) {
 		assert_int_equal(err, FLAME_EEMPTY);
 		free(t);
 		return;
@@ -167,6 +180,7 @@ static void check_layout(const struct flame_profile *p, const struct flame_layou
 			assert_int_equal(b->depth, l.boxes[b->caller].depth + 1);
 			assert_true(b->caller < i);
 		}
+		assert_int_equal(b->stack, stacks[i]);
 		check_box(b, &t[stacks[i]], !i);
 		check_children(&l, p, i, &t[stacks[i]], o, &hidden);
 	}
@@ -213,6 +227,7 @@ static void test_random(void **state)
 
 		if (round % 3 && round % 2)
 			o.before = 2;
+		o.view = o.before ? (enum flame_view)(round / 30 % 3) : FLAME_VIEW_AFTER;
 		check_layout(p, &o);
 		flame_profile_free(p);
 	}

@@ -109,14 +109,39 @@ static void test_types(void **state)
 
 static void test_diff(void **state)
 {
-	struct flame_profile *a = text_profile("x;y_[k] 1.5\nx 2\nold 7\n"), *b = text_profile("x 3\nx;y_[k] 1\nx;y 5\nnew 0.25\n"), *d;
+	struct flame_profile *a = text_profile("x;y_[k] 1.5\nx 2\nold 7\n"), *b = text_profile("x 3\nx;y_[k] 1\nx;y 5\nnew 0.25\n");
+	struct flame_diff d;
 
 	(void)state;
-	assert_int_equal(flame_diff(&d, a, 1, b, 1), 0);
-	assert_folded(d, 1, "new 0 0.25\nold 7 0\nx 2 3\nx;y 0 5\nx;y_[k] 1.5 1\n");
-	flame_profile_free(d);
+	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, false), 0);
+	assert_folded(d.profile, 1, "new 0 0.25\nold 7 0\nx 2 3\nx;y 0 5\nx;y_[k] 1.5 1\n");
+	flame_diff_release(&d);
 	flame_profile_free(a);
 	flame_profile_free(b);
+}
+
+/* 10 of 12 scaled to 15 are 12.5, not 12; a third is rounded to the nearest, not cut off. */
+static void test_normalize(void **state)
+{
+	struct flame_profile *a = text_profile("x 10\ny 2\n"), *b = text_profile("x 15\n"), *c = text_profile("x 2\ny 1\n"),
+			     *zero = text_profile("x 0\n"),
+			     *z = text_profile("z 20\n");
+	struct flame_diff d;
+
+	(void)state;
+	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, true), 0);
+	assert_folded(d.profile, 1, "x 12.5 15\ny 2.5 0\n");
+	assert_int_equal(d.before.total, 12);
+	flame_diff_release(&d);
+	assert_int_equal(flame_diff_init(&d, c, 1, z, 1, true), 0);
+	assert_folded(d.profile, 1, "x 13.333333 0\ny 6.666667 0\nz 0 20\n");
+	flame_diff_release(&d);
+	assert_int_equal(flame_diff_init(&d, zero, 1, b, 1, true), FLAME_EEMPTY);
+	flame_profile_free(a);
+	flame_profile_free(b);
+	flame_profile_free(c);
+	flame_profile_free(zero);
+	flame_profile_free(z);
 }
 
 int main(void)
@@ -126,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_diff),
+		cmocka_unit_test(test_normalize),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

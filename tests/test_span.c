@@ -97,6 +97,19 @@ static void searching(void **state)
 	assert_false(span_starts(span("a"), "ab"));
 }
 
+static void last_words(void **state)
+{
+	static const char *const words[] = { "cd", "b", "a", "" }, *const left[] = { "a b\t", "a ", "", "" };
+	struct flame_span rest = span("a b\tcd \t"), word;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		word = span_last_word(&rest);
+		assert_span(word, words[i]);
+		assert_span(rest, left[i]);
+	}
+}
+
 static void map(void **state)
 {
 	struct idmap m = { 0 };
@@ -120,7 +133,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts), cmocka_unit_test(lines), cmocka_unit_test(cells), cmocka_unit_test(numbers),
-		cmocka_unit_test(searching), cmocka_unit_test(map),
+		cmocka_unit_test(searching), cmocka_unit_test(last_words), cmocka_unit_test(map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,9 +240,9 @@ static void test_differential(void **state)
 	text = render(p, &o);
 	assert_well_formed(text);
 	assert_has(text, "<title>all (100 samples, 100%)</title>");
-	assert_has(text, "<title>main (100 samples, 100.00%; 0.00%)</title>");
-	assert_has(text, "<title>a (60 samples, 60.00%; +10.00%)</title>");
-	assert_has(text, "<title>b (40 samples, 40.00%; 0.00%)</title>");
+	assert_has(text, "<title>main (100 samples, 100.00%; before 110, 100.00%; change -10, 0.00%; self 0, 0.00%)</title>");
+	assert_has(text, "<title>a (60 samples, 60.00%; before 50, 45.45%; change +10, +14.55%; self +10, +14.55%)</title>");
+	assert_has(text, "<title>b (40 samples, 40.00%; before 40, 36.36%; change 0, +3.64%; self 0, +3.64%)</title>");
 	assert_has(text,
 		   "<title>1 frame too narrow now: gone (gone; before 20 samples, 18.18%)</title>");
 	assert_has(text, ">110 before, 100 samples now</text>");
@@ -252,7 +252,7 @@ static void test_differential(void **state)
 	free(text);
 	o.negate = true;
 	text = render(p, &o);
-	assert_has(text, "<title>a (60 samples, 60.00%; -10.00%)</title>");
+	assert_has(text, "<title>a (60 samples, 60.00%; after 50, 45.45%; change -10, -14.55%; self -10, -14.55%)</title>");
 	assert_has(text, "rgb(0,0,255)");
 	free(text);
 	flame_profile_free(p);

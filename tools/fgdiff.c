@@ -5,28 +5,99 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/diff.h"
+#include "../core/compare_write.h"
+#include "../core/diff_check.h"
+#include "../core/dispersion.h"
+#include "../core/threshold.h"
 #include "../core/units.h"
 
-/* @countname: what both count; NULL: samples. */
-static int write_diff(struct tool *tool, const struct flame_profile *p, const char *countname)
+#define TABLE_TOP 20
+
+struct comparison {
+	struct flame_profile *before, *after;
+	flame_type before_type, after_type;
+	struct flame_diff diff;
+	char *countname;	/* what both count; NULL: samples */
+	const char **warnings;	/* ended by NULL; of diag */
+	struct flame_diag diag;
+};
+
+static bool wants(const struct tool *tool, const char *format)
 {
-	struct flame_folded_options folded = { .kinds = FLAME_ALL_KINDS };
+	return !strcmp(tool->to ? tool->to : "folded", format);
+}
+
+/* What both count stands above the columns wherever they are no numbers of samples. */
+static void write_header(const struct comparison *c, FILE *out)
+{
+	const struct flame_type_info *type = flame_type_get(c->after, c->after_type);
+	struct flame_span name = flame_string_get(c->after, type->name), unit = flame_string_get(c->after, type->unit);
+
+	if (name.len)
+		fprintf(out, "# event: %.*s\n", (int)name.len, name.s);
+	if (unit.len)
+		fprintf(out, "# unit: %.*s\n", (int)unit.len, unit.s);
+	if (*flame_value_kind_name(type->kind))
+		fprintf(out, "# kind: %s\n", flame_value_kind_name(type->kind));
+}
+
+static int write_folded(const struct tool *tool, const struct comparison *c, FILE *out)
+{
+	struct flame_folded_options folded = {
+		.type = c->diff.after.type, .before = c->diff.before.type, .kinds = FLAME_ALL_KINDS,
+	};
+
+	if (tool->header || c->countname)
+		write_header(c, out);
+	return flame_folded_write(c->diff.profile, &folded, out);
+}
+
+static int write_svg(const struct tool *tool, const struct comparison *c, FILE *out)
+{
 	struct flame_svg_options svg = tool->svg;
+
+	svg.before = c->diff.before.type;
+	svg.type = c->diff.after.type;
+	svg.diff = &c->diff;
+	svg.compare = tool->compare;
+	svg.compare.by_count = tool->svg.compare.by_count;
+	if (!svg.countname)
+		svg.countname = c->countname;
+	return flame_svg_write(c->diff.profile, &svg, out);
+}
+
+static int write_list(const struct tool *tool, const struct comparison *c, FILE *out)
+{
+	const struct flame_compare_write_options options = {
+		.compare = tool->compare,
+		.before = { tool->inputs[0], c->before, c->before_type },
+		.after = { tool->inputs[1], c->after, c->after_type },
+		.countname = tool->svg.countname ? tool->svg.countname : c->countname,
+		.warnings = (const char *const *)c->warnings,
+		.min = tool->min,
+		.top = tool->top || wants(tool, "json") ? tool->top : TABLE_TOP,
+		.paths = tool->paths,
+	};
+
+	return wants(tool, "json") ? flame_compare_write_json(&c->diff, &options, out) :
+				     flame_compare_write_table(&c->diff, &options, out);
+}
+
+static int write_diff(struct tool *tool, const struct comparison *c)
+{
 	struct tool_output out;
 	int err;
 
 	if (tool_open_output(tool, &out))
 		return 1;
-	flame_is_differential(p, &folded.before, &folded.type);
-	svg.before = folded.before;
-	svg.type = folded.type;
-	if (!svg.countname)
-		svg.countname = countname;
-	if (!tool->to || !strcmp(tool->to, "folded"))
-		err = flame_folded_write(p, &folded, out.file);
-	else
-		err = flame_svg_write(p, &svg, out.file);
+	err = wants(tool, "folded") ? write_folded(tool, c, out.file) :
+	      wants(tool, "svg") ? write_svg(tool, c, out.file) : write_list(tool, c, out.file);
+	if (err == FLAME_EARG)
+		tool_message(tool, "error", "values below zero cannot be compared: give two profiles that are no differences");
+	if (err == FLAME_EEMPTY && tool->svg.view == FLAME_VIEW_ELIDED) {
+		tool_message(tool, "error", "nothing is gone: all stacks of BEFORE are in AFTER too");
+		err = FLAME_EARG;
+	}
 	return tool_close_output(tool, &out, err);
 }
 
@@ -61,38 +132,156 @@ static bool comparable(const struct tool *tool, const struct flame_profile *befo
 	return true;
 }
 
+/* Messages that say neither file nor line. */
+static void print_plain(const struct tool *tool, const struct flame_diag *diag)
+{
+	static const char *const severities[] = {
+		[FLAME_NOTE] = "note", [FLAME_WARNING] = "warning", [FLAME_ERROR] = "error",
+	};
+
+	for (size_t i = 0; i < diag->nr_messages; i++) {
+		if (!tool->quiet || diag->messages[i].severity == FLAME_ERROR)
+			tool_message(tool, severities[diag->messages[i].severity], "%s", diag->messages[i].text);
+	}
+}
+
+static int check_captures(struct tool *tool, struct comparison *c)
+{
+	bool is_text = wants(tool, "folded"), by_count = wants(tool, "svg") ? tool->svg.compare.by_count : is_text;
+
+	flame_diff_check(c->before, c->after, &c->diff, !by_count || tool->normalize, !is_text, &c->diag);
+	print_plain(tool, &c->diag);
+	c->warnings = calloc(c->diag.nr_messages + 1, sizeof(*c->warnings));
+	for (size_t i = 0; c->warnings && i < c->diag.nr_messages; i++)
+		c->warnings[i] = c->diag.messages[i].text;
+	return c->warnings ? 0 : FLAME_ENOMEM;
+}
+
+/* Return: the status to exit with: 1 where a threshold is met, else @status. */
+static int apply_thresholds(struct tool *tool, const struct comparison *c, int status)
+{
+	struct flame_diag diag = { 0 };
+	size_t nr_met;
+	int err = flame_thresholds_apply(&c->diff, &tool->compare, tool->fail_on, tool->nr_fail_on, &diag, &nr_met);
+
+	if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	print_plain(tool, &diag);
+	flame_diag_release(&diag);
+	return err || nr_met ? 1 : status;
+}
+
+static int read_both(struct tool *tool, struct comparison *c)
+{
+	c->before = tool_read(tool, 0);
+	c->before_type = c->before ? tool_choose_type(tool, 0, c->before) : 0;
+	if (c->before_type)
+		c->after = tool_read(tool, 1);
+	c->after_type = c->after ? tool_choose_type(tool, 1, c->after) : 0;
+	return c->after_type && comparable(tool, c->before, c->before_type, c->after, c->after_type) ? 0 : 1;
+}
+
+/* Return: one more run of @p's type @type, which gets it in *@run_type; NULL after printing why there is none. */
+static struct flame_profile *read_run(struct tool *tool, const char *path, const struct flame_profile *p, flame_type type,
+				      flame_type *run_type)
+{
+	size_t input = tool->nr_inputs++;
+	struct flame_profile *run;
+
+	tool->inputs[input] = path;
+	run = tool_read(tool, input);
+	*run_type = run ? tool_choose_type(tool, input, run) : 0;
+	if (!*run_type)
+		goto out;
+	if (!differs(p, flame_type_get(p, type)->name, run, flame_type_get(run, *run_type)->name) &&
+	    comparable(tool, p, type, run, *run_type))
+		return run;
+	tool_message(tool, "error", "%s is no run of the same: it counts something else", path);
+out:
+	flame_profile_free(run);
+	return NULL;
+}
+
+/* Add the runs in @files to @p, and how much each differs from the one before it to @dispersion. */
+static int add_runs(struct tool *tool, const char *const *files, size_t nr, struct flame_profile *p, flame_type type,
+		    struct flame_dispersion *dispersion)
+{
+	struct flame_profile *runs[MAX_RUNS + 1] = { p };
+	flame_type types[MAX_RUNS + 1] = { type };
+	size_t nr_runs = 1;
+	int err = 0;
+
+	while (!err && nr_runs <= nr) {
+		struct flame_profile *run = read_run(tool, files[nr_runs - 1], p, type, &types[nr_runs]);
+
+		if (!run)
+			break;
+		runs[nr_runs++] = run;
+		err = flame_dispersion_add(dispersion, runs[nr_runs - 2], types[nr_runs - 2], run, types[nr_runs - 1]);
+	}
+	for (size_t i = 1; i < nr_runs; i++) {
+		if (!err)
+			err = flame_profile_merge(p, runs[i]);
+		flame_profile_free(runs[i]);
+	}
+	if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	return err || nr_runs <= nr ? 1 : 0;
+}
+
+static int add_all_runs(struct tool *tool, struct comparison *c)
+{
+	struct flame_dispersion dispersion = { 0 };
+	int status = add_runs(tool, tool->more_before, tool->nr_more_before, c->before, c->before_type, &dispersion);
+
+	if (!status)
+		status = add_runs(tool, tool->more_after, tool->nr_more_after, c->after, c->after_type, &dispersion);
+	if (!(tool->compare.dispersion > 0))
+		tool->compare.dispersion = flame_dispersion_get(&dispersion);
+	return status;
+}
+
+static int compare(struct tool *tool, struct comparison *c)
+{
+	int err = flame_diff_init(&c->diff, c->before, c->before_type, c->after, c->after_type, tool->normalize);
+	int status;
+
+	if (!err)
+		err = check_captures(tool, c);
+	if (err) {
+		tool_message(tool, "error", "%s", flame_strerror(err));
+		return 1;
+	}
+	c->countname = tool_count_name(tool, c->after, c->after_type);
+	status = write_diff(tool, c);
+	return tool->nr_fail_on && status != 1 ? apply_thresholds(tool, c, status) : status;
+}
+
 int main(int argc, char **argv)
 {
 	struct tool tool = {
 		.program = PROGRAM_DIFF,
 		.name = "fgdiff",
 		.usage = "fgdiff [OPTIONS] BEFORE AFTER",
-		.about = "Compare two profiles: folded text with two counts a line, before and after,\n"
-			 "or a differential flame graph (--to svg).",
+		.about = "Compare two profiles: folded text with two counts a line, before and after; a differential\n"
+			 "flame graph (--to svg); or what changed and what is noise (--to table, --to json).",
 		.svg = { .minwidth = -1 },
 	};
-	struct flame_profile *before, *after = NULL, *diff = NULL;
-	flame_type before_type, after_type = 0;
-	int status = tool_parse(&tool, argc, argv), err = 0;
-	char *countname = NULL;
+	struct comparison c = { 0 };
+	int status = tool_parse(&tool, argc, argv);
 
 	if (status >= 0)
 		return status;
-	before = tool_read(&tool, 0);
-	before_type = before ? tool_choose_type(&tool, 0, before) : 0;
-	if (before_type)
-		after = tool_read(&tool, 1);
-	after_type = after ? tool_choose_type(&tool, 1, after) : 0;
-	if (after_type && comparable(&tool, before, before_type, after, after_type))
-		err = flame_diff(&diff, before, before_type, after, after_type);
-	if (err)
-		tool_message(&tool, "error", "%s", flame_strerror(err));
-	if (diff)
-		countname = tool_count_name(&tool, after, after_type);
-	status = diff ? write_diff(&tool, diff, countname) : 1;
-	free(countname);
-	flame_profile_free(before);
-	flame_profile_free(after);
-	flame_profile_free(diff);
+	status = read_both(&tool, &c);
+	if (!status)
+		status = add_all_runs(&tool, &c);
+	if (!status)
+		status = compare(&tool, &c);
+	free(c.countname);
+	free(c.warnings);
+	flame_diag_release(&c.diag);
+	flame_profile_free(c.before);
+	flame_profile_free(c.after);
+	flame_diff_release(&c.diff);
 	return status;
 }

@@ -20,6 +20,8 @@ int main(int argc, char **argv)
 		return status;
 	p = tool_read(&tool, 0);
 	type = p ? tool_choose_type(&tool, 0, p) : 0;
+	if (type)
+		tool_warn_quality(&tool, 0, p, type);
 	status = type ? tool_render(&tool, p, type) : 1;
 	flame_profile_free(p);
 	return status;

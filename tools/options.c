@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/threshold.h"
+
 enum type {
 	FLAG,		/* bool */
 	TEXT,		/* const char * */
@@ -26,8 +28,12 @@ struct option {
 };
 
 #define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
-#define DRAWING PROGRAM_RENDER
-#define PICTURE (PROGRAM_RENDER | PROGRAM_DIFF)	/* what a differential has too */
+#define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
+#define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
+#define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
+#define PICTURE (DRAWING | PROGRAM_DIFF)	/* what a differential has too */
+#define RECORD PROGRAM_RECORD
+#define DOCTOR PROGRAM_DOCTOR
 #define FIELD(field) offsetof(struct tool, field)
 
 static const char *set_pid(struct tool *tool, const char *value)
@@ -171,8 +177,21 @@ static const char *set_minwidth(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* Colours of a differential. Return: false where @value is none. */
+static bool set_delta_colors(struct tool *tool, const char *value)
+{
+	bool blind = !strcmp(value, "colorblind");
+
+	if (!blind && strcmp(value, "red-blue"))
+		return false;
+	tool->svg.delta_colors = blind ? FLAME_DELTA_ORANGE_BLUE : FLAME_DELTA_RED_BLUE;
+	return true;
+}
+
 static const char *set_colors(struct tool *tool, const char *value)
 {
+	if (set_delta_colors(tool, value))
+		return NULL;
 	if (!flame_palette_known(value))
 		return "wants a palette that there is; --help lists them";
 	tool->svg.colors = value;
@@ -202,14 +221,120 @@ static const char *set_delta(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static bool is_one_of(const char *value, const char *const *words)
+{
+	while (*words && strcmp(*words, value))
+		words++;
+	return *words;
+}
+
 static const char *set_diff_to(struct tool *tool, const char *value)
 {
-	bool svg = !strcmp(value, "svg");
+	static const char *const formats[] = { "folded", "svg", "table", "json", NULL };
 
-	if (!svg && strcmp(value, "folded"))
-		return "wants folded or svg";
+	if (!is_one_of(value, formats))
+		return "wants folded, svg, table or json";
 	tool->to = value;
 	return NULL;
+}
+
+/* Return: whether @value is a whole number from 1 to @max. */
+static bool set_whole(unsigned int *to, const char *value, unsigned int max)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	*to = (unsigned int)n;
+	return end != value && !*end && *value != '-' && n >= 1 && n <= max;
+}
+
+static const char *set_planned_frequency(struct tool *tool, const char *value)
+{
+	return set_whole(&tool->frequency, value, 100000) ? NULL : "wants 1 to 100000 samples a second";
+}
+
+static const char *set_planned_duration(struct tool *tool, const char *value)
+{
+	return set_whole(&tool->duration, value, 86400) ? NULL : "wants 1 to 86400 seconds";
+}
+
+/* Paths are put behind it. */
+static const char *set_root(struct tool *tool, const char *value)
+{
+	size_t len = strlen(value);
+
+	tool->root = value;
+	return !len || value[len - 1] == '/' ? "wants a directory, without a slash at its end" : NULL;
+}
+
+static const char *set_view(struct tool *tool, const char *value)
+{
+	static const char *const views[] = {
+		[FLAME_VIEW_AFTER] = "after", [FLAME_VIEW_COMBINED] = "combined", [FLAME_VIEW_ELIDED] = "elided",
+	};
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		if (strcmp(views[i], value))
+			continue;
+		tool->svg.view = (enum flame_view)i;
+		return NULL;
+	}
+	return "wants after, combined or elided";
+}
+
+static const char *set_diff_colors(struct tool *tool, const char *value)
+{
+	return set_delta_colors(tool, value) ? NULL : "wants red-blue or colorblind";
+}
+
+static const char *set_confidence(struct tool *tool, const char *value)
+{
+	const char *wrong = set_length(&tool->compare.confidence, value, 50, 99.9999);
+
+	tool->compare.confidence /= 100;
+	return wrong ? "wants 50 to 99.9999 percent" : NULL;
+}
+
+static const char *set_dispersion(struct tool *tool, const char *value)
+{
+	return set_length(&tool->compare.dispersion, value, 1, 1e6) ? "wants 1 or more" : NULL;
+}
+
+static const char *set_min(struct tool *tool, const char *value)
+{
+	return set_length(&tool->min, value, 0, 100) ? "wants 0 to 100 percent" : NULL;
+}
+
+static const char *set_before(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_before == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_before[tool->nr_more_before++] = value;
+	return NULL;
+}
+
+static const char *set_after(struct tool *tool, const char *value)
+{
+	if (tool->nr_more_after == MAX_RUNS)
+		return "is given more than 32 times (MAX_RUNS)";
+	tool->more_after[tool->nr_more_after++] = value;
+	return NULL;
+}
+
+static const char *set_fail_on(struct tool *tool, const char *value)
+{
+	static char why[300];
+	char *wrong;
+
+	if (tool->nr_fail_on == MAX_FAIL_ON)
+		return "is given more than 32 times (MAX_FAIL_ON)";
+	tool->fail_on[tool->nr_fail_on++] = value;
+	wrong = flame_threshold_check(value);
+	if (!wrong)
+		return NULL;
+	snprintf(why, sizeof(why), "%s", wrong);
+	free(wrong);
+	return why;
 }
 
 static const char *set_from(struct tool *tool, const char *value)
@@ -226,6 +351,10 @@ static const char *set_to(struct tool *tool, const char *value)
 {
 	const struct flame_converter *c = flame_converter_find(value);
 
+	if (tool->program == PROGRAM_RECORD) {
+		tool->to = value;
+		return !strcmp(value, "svg") || (c && c->write) ? NULL : "wants svg, folded, or what fgconv --list-formats calls written";
+	}
 	if (tool->program == PROGRAM_CONV) {
 		tool->writer = c;
 		return c && c->write ? NULL : "wants a format that can be written; --list-formats tells which";
@@ -233,57 +362,139 @@ static const char *set_to(struct tool *tool, const char *value)
 	return set_diff_to(tool, value);
 }
 
+static const char *set_frequency(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.frequency, value, 1, 100000) || tool->record.frequency != (double)(long)tool->record.frequency ?
+		       "wants a whole number of Hz from 1 to 100000" : NULL;
+}
+
+static const char *set_duration(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, more than 0" : NULL;
+}
+
+static const char *set_every(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, at least 0.1" : NULL;
+}
+
+static const char *set_pages(struct tool *tool, const char *value)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (end == value || *end || n < 1 || n > 262144 || (n & (n - 1)))
+		return "wants a power of two from 1 to 262144";
+	tool->record.pages = (unsigned int)n;
+	return NULL;
+}
+
+static const char *set_cpus(struct tool *tool, const char *value)
+{
+	tool->record.cpus = value;
+	return !*value || strspn(value, "0123456789,-") != strlen(value) ? "wants a list such as 0-3,7" : NULL;
+}
+
+/* Bytes of a stack: the kernel takes multiples of 8 below 65536. */
+static const char *set_call_graph(struct tool *tool, const char *value)
+{
+	unsigned long n = 8192;
+	char *end;
+
+	tool->record.stack_bytes = 0;
+	if (!strcmp(value, "fp"))
+		return NULL;
+	if (strncmp(value, "dwarf", 5) || (value[5] && value[5] != ','))
+		return "wants fp, dwarf or dwarf,BYTES";
+	if (value[5]) {
+		n = strtoul(value + 6, &end, 10);
+		if (end == value + 6 || *end || n < 8 || n > 65528)
+			return "wants 8 to 65528 bytes of stack behind dwarf,";
+	}
+	tool->record.stack_bytes = (unsigned int)((n + 7) & ~7ul);
+	return NULL;
+}
+
 static const struct option options[] = {
-	{ "help", 'h', CUSTOM, ALL, NULL, "print this and exit", 0, NULL },
-	{ "version", 'V', CUSTOM, ALL, NULL, "print the version and exit", 0, NULL },
+	{ "help", 'h', CUSTOM, SAMPLES | DOCTOR, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, SAMPLES | DOCTOR, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
+	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
+	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
+	{ "cpu", 'C', CUSTOM, RECORD, "LIST", "only on these processors, such as 0-3,7", 0, set_cpus },
+	{ "duration", 'd', CUSTOM, RECORD, "SECONDS", "how long (default: until it ends, or Ctrl-C)", 0, set_duration },
+	{ "frequency", 'F', CUSTOM, RECORD, "HZ", "samples a second on each processor (default: 99)", 0, set_frequency },
+	{ "long", 0, FLAG, RECORD, NULL, "for long recordings: 49 Hz", FIELD(record.slow), NULL },
+	{ "callchains", 'g', FLAG, RECORD, NULL, "record callchains, which is done anyway", FIELD(record.callchains), NULL },
+	{ "call-graph", 0, CUSTOM, RECORD, "MODE", "fp: by frame pointers (default); dwarf or dwarf,BYTES: unwound from copies of stacks", 0, set_call_graph },
+	{ "mmap-pages", 'm', CUSTOM, RECORD, "PAGES", "of the buffer of each processor, a power of two (default: 128; 1024 for dwarf)", 0, set_pages },
+	{ "every", 0, CUSTOM, RECORD, "SECONDS", "begin a new file every SECONDS; %H%M%S and the like in FILE's name are the time", 0, set_every },
+	{ "keep", 0, COUNT, RECORD, "N", "of these files keep the last N", FIELD(record.keep), NULL },
+	{ "diff", 0, TEXT, RECORD, "BEFORE", "write the difference to the profile in BEFORE", FIELD(record.diff), NULL },
 	{ "from", 0, CUSTOM, ALL, "FORMAT", "input format (default: recognised by content)", 0, set_from },
-	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
+	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
+	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
+	{ "output", 'o', TEXT, ALL | DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
-	{ "count", 0, FLAG, ALL, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
+	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
 	{ "offcpu", 0, FLAG, ALL, NULL, "time that threads were blocked, from sched:sched_switch in perf.data", FIELD(read.offcpu), NULL },
 	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
 	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
-	{ "pid", 0, CUSTOM, ALL, NULL, "root frame comm-pid", 0, set_pid },
-	{ "tid", 0, CUSTOM, ALL, NULL, "root frame comm-pid/tid", 0, set_tid },
-	{ "no-comm", 0, CUSTOM, ALL, NULL, "no root frame for the command", 0, set_no_comm },
+	{ "pid", 0, CUSTOM, SAMPLES, NULL, "root frame comm-pid", 0, set_pid },
+	{ "tid", 0, CUSTOM, SAMPLES, NULL, "root frame comm-pid/tid", 0, set_tid },
+	{ "no-comm", 0, CUSTOM, SAMPLES, NULL, "no root frame for the command", 0, set_no_comm },
 	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
 	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
 	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state", FIELD(read.state), NULL },
 	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
 	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
-	{ "kernel", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark kernel frames with _[k]", 0, set_kernel },
-	{ "jit", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
-	{ "inline", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark inlined frames with _[i]", 0, set_inline },
-	{ "all", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "all of these marks", 0, set_all },
-	{ "addrs", 0, FLAG, ALL, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
-	{ "offsets", 0, FLAG, ALL, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "kernel", 0, CUSTOM, TEXT_MARKS, NULL, "mark kernel frames with _[k]", 0, set_kernel },
+	{ "jit", 0, CUSTOM, TEXT_MARKS, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
+	{ "inline", 0, CUSTOM, TEXT_MARKS, NULL, "mark inlined frames with _[i]", 0, set_inline },
+	{ "all", 0, CUSTOM, TEXT_MARKS, NULL, "all of these marks", 0, set_all },
+	{ "addrs", 0, FLAG, SAMPLES, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
+	{ "offsets", 0, FLAG, SAMPLES, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "srcline", 0, FLAG, RECORD, NULL, "add :file:line, from debug information", FIELD(read.srcline), NULL },
 	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
 	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
 	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
 	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
 	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
 	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
-	{ "raw-names", 0, FLAG, ALL, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "raw-names", 0, FLAG, SAMPLES, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
 	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
-	{ "symbols", 0, TEXT, ALL, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
+	{ "symbols", 0, TEXT, SAMPLES, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
-	{ "inlines", 0, FLAG, ALL, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
-	{ "no-inline", 0, FLAG, ALL, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
-	{ "skip-after", 0, CUSTOM, ALL, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
-	{ "only", 0, TEXT, ALL, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
-	{ "exclude", 0, TEXT, ALL, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
-	{ "focus", 0, TEXT, ALL, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
-	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
-	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
-	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
-	{ "header", 0, FLAG, PROGRAM_CONV, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
+	{ "inlines", 0, FLAG, SAMPLES, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
+	{ "no-inline", 0, FLAG, SAMPLES, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
+	{ "skip-after", 0, CUSTOM, SAMPLES, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
+	{ "only", 0, TEXT, SAMPLES, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
+	{ "exclude", 0, TEXT, SAMPLES, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
+	{ "focus", 0, TEXT, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
+	{ "reverse", 0, FLAG, SAMPLES, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, SAMPLES, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "strip-hex", 's', FLAG, SAMPLES, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
+	{ "strip-ids", 0, FLAG, SAMPLES, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
+	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
-	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default) or svg", 0, set_to },
-	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
-	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
+	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded or another (default: as FILE's name ends)", 0, set_to },
+	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
+	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
+	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
+	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
+	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1, or found)", 0, set_dispersion },
+	{ "min", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "list only what has this share before or after (default: 0)", 0, set_min },
+	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
+	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
+	{ "fail-on", 0, CUSTOM, PROGRAM_DIFF, "FRAME>N%", "fail where FRAME (a regular expression) grew by over N points (repeatable)", 0, set_fail_on },
+	{ "title", 0, TEXT, PICTURE & ~RECORD, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
+	{ "title", 0, TEXT, RECORD, "TEXT", "heading (default: how it was recorded)", FIELD(svg.title), NULL },
+	{ "subtitle", 0, TEXT, PICTURE & ~RECORD, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "subtitle", 0, TEXT, RECORD, "TEXT", "second line (default: what was recorded)", FIELD(svg.subtitle), NULL },
 	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
 	{ "height", 0, CUSTOM, PICTURE, "PIXELS", "of a frame (default: 16)", 0, set_height },
 	{ "minwidth", 0, CUSTOM, PICTURE, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
@@ -293,19 +504,26 @@ static const struct option options[] = {
 	{ "countname", 0, TEXT, PICTURE, "TEXT", "what is counted (default: the unit, else samples)", FIELD(svg.countname), NULL },
 	{ "nametype", 0, TEXT, PICTURE, "TEXT", "what frames are (default: Function:)", FIELD(svg.nametype), NULL },
 	{ "colors", 0, CUSTOM, DRAWING, "PALETTE", "colours (default: auto)", 0, set_colors },
+	{ "colors", 0, CUSTOM, PROGRAM_DIFF, "COLOURS", "of more and less: red-blue (default) or colorblind", 0, set_diff_colors },
 	{ "bgcolors", 0, CUSTOM, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", 0, set_bgcolors },
 	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
 	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
-	{ "cp", 0, CUSTOM, DRAWING, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
+	{ "cp", 0, CUSTOM, PROGRAM_RENDER, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
 	{ "inverted", 0, FLAG, PICTURE, NULL, "root on top: an icicle graph", FIELD(svg.inverted), NULL },
-	{ "flamechart", 0, FLAG, DRAWING, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
+	{ "flamechart", 0, FLAG, PROGRAM_RENDER, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
 	{ "negate", 0, FLAG, PICTURE, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
 	{ "delta", 0, CUSTOM, PICTURE, "self|total", "change that colours a differential (default: total)", 0, set_delta },
+	{ "counts", 0, FLAG, PICTURE, NULL, "the colours of a differential show the change of counts, not of shares", FIELD(svg.compare.by_count), NULL },
+	{ "view", 0, CUSTOM, PICTURE, "VIEW", "widths of a differential: after (default), combined or elided", 0, set_view },
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "frequency", 'F', CUSTOM, DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_planned_frequency },
+	{ "duration", 'd', CUSTOM, DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_planned_duration },
+	{ "json", 0, FLAG, DOCTOR, NULL, "print JSON", FIELD(json), NULL },
+	{ "root", 0, CUSTOM, DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
-	{ "quiet", 'q', FLAG, ALL, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
+	{ "quiet", 'q', FLAG, SAMPLES, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
 };
 
@@ -359,6 +577,15 @@ static void print_help(const struct tool *tool)
 		for (size_t i = 0; flame_palette_names[i]; i++)
 			printf(" %s", flame_palette_names[i]);
 		putchar('\n');
+	}
+	if (tool->program == PROGRAM_RECORD) {
+		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
+		return;
+	}
+	if (tool->program == PROGRAM_DOCTOR) {
+		printf("\nExit status: 0 the first of the printed commands can be used now; 1 something prevents it, or the target\n"
+		       "cannot be examined; 2 wrong usage.\n");
+		return;
 	}
 	printf("\nExit status: 0 all of the input was used; 1 failed, nothing was written; 2 wrong usage;\n"
 	       "3 written, but part of the input is damaged and could not be read.\n");
@@ -461,13 +688,7 @@ static const char *set_number(double *to, const char *value)
 
 static const char *set_count(unsigned int *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (end == value || *end || *value == '-' || n < 1 || n > 1024)
-		return "wants a number from 1 to 1024";
-	*to = (unsigned int)n;
-	return NULL;
+	return set_whole(to, value, 1024) ? NULL : "wants a number from 1 to 1024";
 }
 
 /* Return: NULL, or what is wrong with @value. */
@@ -558,6 +779,39 @@ static int take_input(struct tool *tool, const char *arg)
 	return -1;
 }
 
+/* What fgrecord was told, and what goes without saying. */
+static int check_record(struct tool *tool)
+{
+	struct tool_record *o = &tool->record;
+	const char *wrong = NULL;
+
+	if (!o->pids && !o->all && !o->nr_command)
+		wrong = "what is to be recorded? -p PID is a process, -a all of them, and anything else a command to run";
+	else if (o->pids && (o->all || o->nr_command))
+		wrong = "-p PID records a process that runs already, so that neither -a nor a command go with it";
+	else if (o->slow && o->frequency > 0)
+		wrong = "--long means 49 Hz, -F says otherwise: give one of them";
+	else if (o->every > 0 && !tool->output)
+		wrong = "--every needs -o FILE, with %H%M%S or the like in its name";
+	else if (o->keep && !(o->every > 0))
+		wrong = "--keep says how many files of --every stay";
+	if (wrong) {
+		tool_message(tool, "error", "%s", wrong);
+		return usage_error(tool);
+	}
+	if (!(o->frequency > 0))
+		o->frequency = o->slow ? 49 : 99;
+	/* A copied stack takes 25 times as much as a callchain. */
+	if (!o->pages)
+		o->pages = o->stack_bytes ? 1024 : 128;
+	if (!tool->output)
+		tool->output = "flame.svg";
+	tool->header = true;
+	/* A picture tells kinds by colours; text without marks has none. */
+	tool->read.kinds = FLAME_ALL_KINDS;
+	return -1;
+}
+
 static int check(struct tool *tool)
 {
 	char *wrong = flame_transform_check(&tool->transform);
@@ -567,10 +821,14 @@ static int check(struct tool *tool)
 		free(wrong);
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_RECORD)
+		return check_record(tool);
 	if (tool->program == PROGRAM_DIFF && tool->nr_inputs != 2) {
 		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_DOCTOR)
+		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
 	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
@@ -578,18 +836,34 @@ static int check(struct tool *tool)
 	return -1;
 }
 
+/* What is no option begins a command; its own options are none of ours. */
+static void take_command(struct tool *tool, int nr, char **words)
+{
+	bool dashes = !strcmp(words[0], "--");
+
+	tool->record.command = (const char *const *)words + dashes;
+	tool->record.nr_command = nr - dashes;
+}
+
 int tool_parse(struct tool *tool, int argc, char **argv)
 {
 	bool only_inputs = false;
 	int status = -1;
 
-	for (int i = 1; status < 0 && i < argc; i++) {
+	for (int i = 1; status < 0 && !tool->command && i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '=');
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct option *o;
 
+		if (tool->program == PROGRAM_RECORD && (arg[0] != '-' || !strcmp(arg, "--"))) {
+			take_command(tool, argc - i, argv + i);
+			break;
+		}
 		if (only_inputs || arg[0] != '-' || !arg[1]) {
-			status = take_input(tool, arg);
+			if (tool->program == PROGRAM_DOCTOR)
+				tool->command = (const char *const *)argv + i;
+			else
+				status = take_input(tool, argv[i]);
 		} else if (!strcmp(arg, "--")) {
 			only_inputs = true;
 		} else if (arg[1] != '-') {

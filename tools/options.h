@@ -11,11 +11,31 @@ enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_DOCTOR = 16,
+	PROGRAM_RECORD = 32,
 };
 
 #define MAX_SKIP_AFTER 32
 #define MAX_LABELS 16
-#define MAX_INPUTS 2
+#define MAX_RUNS 32
+#define MAX_INPUTS (2 + 2 * MAX_RUNS)
+#define MAX_FAIL_ON 32
+
+/* How fgrecord records. */
+struct tool_record {
+	const char *pids, *cpus;	/* lists; NULL: not given */
+	bool all;			/* the machine */
+	bool callchains;		/* -g: they are recorded without it too */
+	bool slow;			/* --long */
+	double frequency, duration, every;	/* Hz, seconds; 0: not given */
+	unsigned int stack_bytes;	/* to copy of each stack, for --call-graph dwarf; 0: frame pointers */
+	unsigned int pages;		/* of a buffer; 0: not given */
+	unsigned int keep;		/* files of a series; 0: all */
+	const char *diff;
+	const char *const *command;	/* of argv */
+	int nr_command;
+	char *command_line;		/* of fgrecord itself; owned */
+};
 
 struct tool {
 	enum program program;
@@ -31,13 +51,28 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format */
+	const char *to;			/* fgdiff's output format, and fgrecord's; NULL: not given */
+	struct flame_compare_options compare;
+	const char *fail_on[MAX_FAIL_ON];
+	size_t nr_fail_on;
+	double min;			/* percent */
+	unsigned int top;		/* 0: as the format has it */
+	bool paths;
+	bool normalize;
+	struct tool_record record;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	unsigned int frequency;		/* Hz */
+	unsigned int duration;		/* seconds */
+	bool json;
+	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
+	const char *const *command;	/* a program and its arguments, ended by NULL; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
+	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
+	size_t nr_more_before, nr_more_after;
 	bool damaged;			/* some input was damaged */
 	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
 	bool is_plugin;			/* options come one by one, without dashes */
@@ -53,6 +88,8 @@ int tool_parse(struct tool *tool, int argc, char **argv);
 struct flame_profile *tool_read(struct tool *tool, size_t i);
 /* Return: the type to use, 0 after printing that there is none such. */
 flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p);
+/* One warning of what is wrong with @p, as input number @i gave it; nothing where nothing is or under --quiet. */
+void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type);
 /* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
 char *tool_count_name(const struct tool *tool, const struct flame_profile *p, flame_type type);
 
@@ -63,6 +100,9 @@ void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
 /* The same in the format that is asked for. */
 int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
+
+/* Write @s with nothing in it that acts on a terminal. */
+void tool_print_safe(FILE *out, const char *s);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

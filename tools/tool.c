@@ -12,17 +12,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/quality.h"
 #include "drain.h"
 #include "options.h"
 #include "progress.h"
 
 /* Names and paths go to a terminal: nothing in them may act on it. */
-static void print_safe(const char *s)
+void tool_print_safe(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 
-		fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
+		fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
 	}
 }
 
@@ -36,7 +37,7 @@ void tool_message(const struct tool *tool, const char *severity, const char *for
 		text = NULL;
 	va_end(args);
 	fprintf(stderr, "%s: %s: ", tool->name, severity);
-	print_safe(text ? text : "out of memory");
+	tool_print_safe(stderr, text ? text : "out of memory");
 	fputc('\n', stderr);
 	free(text);
 }
@@ -58,11 +59,11 @@ static void print_messages(struct tool *tool, const char *path, struct flame_dia
 		if (tool->quiet && m->severity != FLAME_ERROR)
 			continue;
 		fprintf(stderr, "%s: ", tool->name);
-		print_safe(display_name(path));
+		tool_print_safe(stderr, display_name(path));
 		if (m->line)
 			fprintf(stderr, ":%llu", (unsigned long long)m->line);
 		fprintf(stderr, ": %s: ", severities[m->severity]);
-		print_safe(m->text);
+		tool_print_safe(stderr, m->text);
 		fputc('\n', stderr);
 	}
 	flame_diag_release(diag);
@@ -131,6 +132,33 @@ flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_prof
 	}
 	print_messages(tool, tool->inputs[i], &diag);
 	return type;
+}
+
+/* What is chosen from a profile, or turned around, says nothing of how it was recorded. */
+static bool is_whole(const struct tool *tool)
+{
+	const struct flame_transform_options *t = &tool->transform;
+
+	return !t->only && !t->exclude && !t->focus && !t->reverse && !tool->read.skip_after;
+}
+
+void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type)
+{
+	const struct flame_quality_options options = { .count = tool->read.count, .quick = true };
+	struct flame_diag diag = { 0 };
+	struct flame_quality quality;
+	flame_type before, after;
+	char *summary;
+
+	if (tool->quiet || !is_whole(tool) || flame_is_differential(p, &before, &after) ||
+	    flame_quality_check(&quality, p, type, &options))
+		return;
+	summary = flame_quality_summary(&quality);
+	if (summary)
+		flame_diag_add(&diag, FLAME_WARNING, "%s; fgreport tells more", summary);
+	print_messages(tool, tool->inputs[i], &diag);
+	free(summary);
+	flame_quality_release(&quality);
 }
 
 /* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */

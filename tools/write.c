@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "../core/diff.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +22,14 @@ static void check_total(const struct tool *tool, const struct flame_profile *p, 
 			     (long long)tool->svg.total, sum);
 }
 
+/* The names of a differential's types say nothing. What no header names are samples, if they can be. */
+static char *differential_count_name(const struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	if (flame_type_get(p, type)->unit)
+		return tool_count_name(tool, p, type);
+	return flame_numbering_of(p, type) == FLAME_NUMBERED_VALUES ? NULL : strdup("units");
+}
+
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type)
 {
 	struct flame_svg_options svg = tool->svg;
@@ -30,8 +40,8 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 	svg.type = type;
 	if (!flame_is_differential(p, &svg.before, &svg.type))
 		svg.before = 0;
-	if (!svg.countname && !svg.before)
-		svg.countname = countname = tool_count_name(tool, p, type);
+	if (!svg.countname)
+		svg.countname = countname = svg.before ? differential_count_name(tool, p, type) : tool_count_name(tool, p, type);
 	check_total(tool, p, svg.type);
 	status = tool_open_output(tool, &out);
 	if (!status) {

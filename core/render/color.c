@@ -5,10 +5,11 @@
 #define _GNU_SOURCE	/* memmem() */
 #include "color.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "svg.h"
-#include "utf8.h"
+#include "../utf8.h"
 
 /* A channel is base + int(range * v[which]); flat palettes use v[0] for all. */
 struct channel {
@@ -329,18 +330,33 @@ bool flame_color_marker(struct flame_span name, struct flame_rgb *color)
 	return true;
 }
 
-struct flame_rgb flame_color_delta(int64_t delta, int64_t max)
+/* From almost white to @full, @part of the way from the end. */
+static uint8_t paled(uint8_t full, double part)
 {
-	double size = delta < 0 ? -(double)delta : (double)delta;
-	uint8_t pale;
+	double start = 210 + 45 * full / 255.0;
 
-	if (!delta)
+	return (uint8_t)(full + (start - full) * part);
+}
+
+struct flame_rgb flame_color_delta(enum flame_delta_colors colors, double delta, double max)
+{
+	static const struct {
+		struct flame_rgb more, less;
+	} full[] = {
+		[FLAME_DELTA_RED_BLUE] = { { 255, 0, 0 }, { 0, 0, 255 } },
+		[FLAME_DELTA_ORANGE_BLUE] = { { 230, 130, 0 }, { 0, 70, 160 } },
+	};
+	double size = fmin(fabs(delta), max), part = (max - size) / max;
+	struct flame_rgb c = delta > 0 ? full[colors].more : full[colors].less;
+
+	if (!(size > 0))
 		return (struct flame_rgb){ 255, 255, 255 };
-	if (size > (double)max)
-		size = (double)max;
-	pale = (uint8_t)(210 * ((double)max - size) / (double)max);
-	return delta > 0 ? (struct flame_rgb){ 255, pale, pale }
-			 : (struct flame_rgb){ pale, pale, 255 };
+	return (struct flame_rgb){ paled(c.r, part), paled(c.g, part), paled(c.b, part) };
+}
+
+struct flame_rgb flame_color_noise(void)
+{
+	return (struct flame_rgb){ 226, 226, 226 };
 }
 
 /* Relative luminance of a channel, near enough: sRGB's curve as a square. */

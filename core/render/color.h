@@ -47,8 +47,16 @@ struct flame_rgb flame_palette_color(const struct flame_palette *palette, struct
 /* Separators between stacks, which no palette colours. Return: true where @name is one. */
 bool flame_color_marker(struct flame_span name, struct flame_rgb *color);
 
-/* Of a differential: red for more, blue for less, white for equal; @max > 0 is the full colour. */
-struct flame_rgb flame_color_delta(int64_t delta, int64_t max);
+/* Colours of a differential: of more, and of less. */
+enum flame_delta_colors {
+	FLAME_DELTA_RED_BLUE,
+	FLAME_DELTA_ORANGE_BLUE,	/* told apart by all kinds of colour blindness, and by their lightness */
+};
+
+/* Of a differential: one colour for more, one for less, white for equal; @max > 0 is the full colour. */
+struct flame_rgb flame_color_delta(enum flame_delta_colors colors, double delta, double max);
+/* What is within noise. */
+struct flame_rgb flame_color_noise(void);
 
 /* Return: true where white text on @color reads better than black. */
 bool flame_color_is_dark(struct flame_rgb color);

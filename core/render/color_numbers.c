@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "utf8.h"
+#include "../utf8.h"
 
 #define DRAND48_FACTOR 0x5deece66dull
 #define DRAND48_MASK ((1ull << 48) - 1)

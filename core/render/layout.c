@@ -101,12 +101,24 @@ static int add_self(struct builder *b, struct sums *to, const struct flame_sampl
 	if (s->type == b->options->type) {
 		to->now += s->value;
 		to->now_self += s->value;
-		to->width += s->value;
 	} else {
 		to->before += s->value;
 		to->before_self += s->value;
 	}
 	return 0;
+}
+
+/* How wide the part is that nothing lies on. */
+static int64_t own_width(enum flame_view view, int64_t now, int64_t now_self, int64_t before_self)
+{
+	switch (view) {
+	case FLAME_VIEW_COMBINED:
+		return now_self > before_self ? now_self : before_self;
+	case FLAME_VIEW_ELIDED:
+		return now ? 0 : before_self;
+	default:
+		return now ? now_self : before_self;
+	}
 }
 
 static int add_node(struct builder *b, flame_stack stack, const struct sums *sums)
@@ -170,6 +182,7 @@ static int add_own(struct builder *b, struct sums *sums, flame_stack stack, size
 		add_child(sums, &b->sums[b->heads[*head - 1].row]);
 	for (; !err && *self && b->selves[*self - 1].key == stack; --*self)
 		err = add_self(b, sums, flame_sample_get(b->p, b->selves[*self - 1].row));
+	sums->width += own_width(b->options->view, sums->now, sums->now_self, sums->before_self);
 	return err;
 }
 
@@ -195,8 +208,6 @@ static int sum_stacks(struct builder *b)
 				err = add_run(b, i - 1, next + 1, &sums);
 			if (!err)
 				err = add_own(b, &sums, next, &self, &head);
-			if (!sums.now)
-				sums.width = sums.before;
 			i = next;
 			if (!i)
 				break;
@@ -270,6 +281,7 @@ static struct flame_box node_box(const struct builder *b, uint32_t node, uint32_
 
 	return (struct flame_box){
 		.frame = flame_stack_frame(b->p, b->nodes[node].stack),
+		.stack = b->nodes[node].stack,
 		.depth = depth,
 		.nr_frames = 1,
 		.flags = node && !s->now ? FLAME_BOX_GONE : 0,
@@ -293,7 +305,7 @@ struct open_box {
 static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
 {
 	const struct flame_box *box = &layout->boxes[open->box];
-	int64_t self = box->flags & FLAME_BOX_GONE ? box->before_self : box->self;
+	int64_t self = own_width(b->options->view, box->total, box->self, box->before_self);
 	int64_t rest = box->start + box->width - self - open->edge;
 
 	layout->nr_hidden += open->nr_hidden;
@@ -374,7 +386,7 @@ static int lay_out_sorted(struct flame_layout *layout, const struct flame_profil
 		err = collect_heads(&b);
 	if (!err)
 		err = sum_stacks(&b);
-	if (!err && !b.all.now)
+	if (!err && (!b.all.now || !b.all.width))
 		err = FLAME_EEMPTY;
 	if (!err)
 		err = link_nodes(&b);

@@ -12,14 +12,22 @@ enum flame_box_flags {
 	FLAME_BOX_GONE = 2,	/* of a differential: had samples before, has none now; drawn at its former width */
 };
 
+/* What the widths of a differential are. */
+enum flame_view {
+	FLAME_VIEW_AFTER,	/* now; what is gone stands beside it at its former width */
+	FLAME_VIEW_COMBINED,	/* the larger of before and now, stack by stack */
+	FLAME_VIEW_ELIDED,	/* before, of what is gone; nothing else */
+};
+
 struct flame_box {
 	flame_frame frame;	/* 0: the box of all samples, or a rest */
+	flame_stack stack;	/* 0 as frame */
 	uint32_t caller;	/* index of the box below; the first box is its own */
 	uint32_t depth;		/* 0 for the box of all samples */
 	uint32_t nr_frames;	/* of a rest: how many frames it stands for; else 1 */
 	uint32_t flags;
 	int64_t start;		/* left edge, counted from the left edge of the box of all samples */
-	int64_t width;		/* extent; of a differential: now, or before where the frame is gone */
+	int64_t width;		/* extent; of a differential as the view says */
 	int64_t total;		/* samples in this frame and what it called; of a differential: now */
 	int64_t self;		/* samples in this frame itself */
 	int64_t before_total;	/* of a differential */
@@ -29,6 +37,7 @@ struct flame_box {
 struct flame_layout_options {
 	flame_type type;	/* the value type to draw; of a differential: the one "now" */
 	flame_type before;	/* not 0: differential against this type */
+	enum flame_view view;	/* of a differential */
 	bool in_order;		/* flame chart: keep the order of samples; else siblings are sorted by name */
 	double min_total;	/* frames with less are not drawn but go into their caller's rest */
 };
@@ -40,7 +49,7 @@ struct flame_layout {
 	uint32_t max_depth;
 	int64_t total;		/* of all samples; of a differential: now */
 	int64_t before;		/* of a differential: total before */
-	int64_t width;		/* of the box of all samples: total, and what is gone */
+	int64_t width;		/* of the box of all samples */
 	uint64_t nr_hidden;	/* frames in rests, and in rests too narrow to be drawn */
 };
 

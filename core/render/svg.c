@@ -77,7 +77,8 @@ static void put_viewer_data(struct picture *pic)
 	if (o->width <= 0)
 		svg_puts(out, " data-fluid=\"1\"");
 	if (o->before)
-		svg_printf(out, " data-before=\"%lld\"", (long long)pic->layout.before);
+		svg_printf(out, " data-before=\"%lld\" data-ratio=\"%.17g\" data-digits=\"%u\"", (long long)pic->layout.before,
+			   pic->ratio, pic->digits);
 	if (o->negate)
 		svg_puts(out, " data-negate=\"1\"");
 }
@@ -173,6 +174,21 @@ static void put_amount(struct picture *pic)
 	svg_puts(&pic->out, text);
 }
 
+/* Of a differential, also where its counts before were scaled. */
+static int64_t measured_before(const struct picture *pic)
+{
+	const struct flame_diff *d = pic->o->diff;
+	int64_t total = d ? d->before.total : 0;
+
+	if (!d || !d->normalized)
+		return pic->layout.before;
+	for (uint32_t i = d->before.scale; i < pic->decimals; i++) {
+		if (__builtin_mul_overflow(total, 10, &total))
+			return pic->layout.before;
+	}
+	return total;
+}
+
 /* The unit is here: what the widths mean. */
 static void put_total(struct picture *pic)
 {
@@ -181,7 +197,7 @@ static void put_total(struct picture *pic)
 	put_text_start(out, "total", SVG_XPAD, pic->bar_y);
 	svg_puts(out, ">");
 	if (pic->o->before) {
-		svg_count(pic, pic->layout.before);
+		svg_count(pic, measured_before(pic));
 		svg_puts(out, pic->o->negate ? " after, " : " before, ");
 	}
 	svg_count(pic, pic->base);
@@ -227,6 +243,14 @@ static void put_notes(struct picture *pic)
 		put_min_width(pic);
 		svg_puts(out, hidden == 1 ? " is hatched or left out</text>\n"
 					  : " are hatched or left out</text>\n");
+		y += pic->font.size + 4;
+	}
+	for (size_t i = 0; i < pic->nr_remarks; i++) {
+		put_text_start(out, "note", SVG_XPAD, y);
+		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
+		svg_puts(out, ">");
+		svg_escaped(out, svg_span(pic->remarks[i]));
+		svg_puts(out, "</text>\n");
 		y += pic->font.size + 4;
 	}
 	if (svg_is_low(pic)) {

@@ -3,7 +3,8 @@
 #define FLAME_SVG_H
 #include <stdio.h>
 
-#include "../flame.h"
+#include "../compare.h"
+#include "color.h"
 
 /* flamegraph.pl's options, with its names, meanings and defaults where not said otherwise. */
 struct flame_svg_options {
@@ -32,6 +33,10 @@ struct flame_svg_options {
 	bool in_order;		/* flame chart */
 	bool negate;		/* of a differential: swap the colours */
 	bool delta_self;	/* of a differential: colour by change of the frame itself, not of all in it */
+	enum flame_view view;	/* of a differential: what the widths are */
+	enum flame_delta_colors delta_colors;
+	const struct flame_diff *diff;	/* of the differential, so that noise is told from change; NULL: all is coloured */
+	struct flame_compare_options compare;	/* by_count: what changes is the count; else the share */
 };
 
 /* Return: true where @name is a palette ("auto" among them). */

@@ -8,6 +8,7 @@
 #include "svg_picture.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Pixels between a box's edge and its label. */
@@ -75,8 +76,20 @@ static void factored_text(const struct picture *pic, int64_t value, char text[SV
 	text[text[len - 1] == '.' ? len - 1 : len] = '\0';
 }
 
+/* To the nearest of the digits that are shown. */
+static int64_t rounded(const struct picture *pic, int64_t value)
+{
+	int64_t one = 1, half;
+
+	for (uint32_t i = pic->digits; i < pic->decimals; i++)
+		one *= 10;
+	half = value < 0 ? -(one / 2) : one / 2;
+	return one > 1 && llabs(value) < INT64_MAX / 2 ? (value + half) / one * one : value;
+}
+
 void svg_count_text(const struct picture *pic, int64_t value, char text[SVG_COUNT_MAX])
 {
+	value = rounded(pic, value);
 	if (pic->factor == 1)
 		decimal_text(value, pic->decimals, text);
 	else
@@ -112,27 +125,43 @@ static enum flame_kind box_kind(const struct picture *pic, const struct flame_bo
 	return box->frame ? flame_frame_get(pic->p, box->frame)->kind : FLAME_TASK;
 }
 
-static int64_t box_delta(const struct picture *pic, const struct flame_box *box)
+/* The change in values of what is now: where shares are compared, what was before is scaled. */
+static double change(const struct picture *pic, int64_t now, int64_t before)
 {
-	int64_t delta =
-		pic->o->delta_self ? box->self - box->before_self : box->total - box->before_total;
+	double delta = (double)now - (double)before * pic->ratio;
 
+	/* Rounding is no change. */
+	if (fabs(delta) < 1e-9 * (double)now)
+		return 0;
 	return pic->o->negate ? -delta : delta;
 }
 
-static int64_t max_delta_upto(const struct picture *pic, double max_width)
+static double box_delta(const struct picture *pic, const struct flame_box *box)
 {
-	int64_t max = 0;
+	return pic->o->delta_self ? change(pic, box->self, box->before_self) : change(pic, box->total, box->before_total);
+}
+
+bool svg_is_noise(const struct picture *pic, uint32_t i)
+{
+	const struct flame_compared *item;
+
+	if (!pic->comparison.nr_items || pic->layout.boxes[i].flags & FLAME_BOX_REST)
+		return false;
+	item = &pic->comparison.items[i];
+	return !(pic->o->delta_self ? item->self.significant : item->total.significant);
+}
+
+static double max_delta_upto(const struct picture *pic, double max_width)
+{
+	double max = 0;
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
 		const struct flame_box *box = &pic->layout.boxes[i];
-		int64_t delta = box_delta(pic, box);
+		double delta = fabs(box_delta(pic, box));
 
 		if (box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE) ||
-		    (double)box->width > max_width)
+		    (double)box->width > max_width || svg_is_noise(pic, i))
 			continue;
-		if (delta < 0)
-			delta = -delta;
 		if (delta > max)
 			max = delta;
 	}
@@ -143,13 +172,13 @@ static int64_t max_delta_upto(const struct picture *pic, double max_width)
  * Frames that are nearly the whole mostly tell that the totals differ, and would make all others
  * pale: they are left out, and get the full colour where they changed more than any other.
  */
-int64_t svg_max_delta(const struct picture *pic)
+double svg_max_delta(const struct picture *pic)
 {
-	int64_t max = max_delta_upto(pic, NEARLY_ALL * (double)pic->layout.width);
+	double max = max_delta_upto(pic, NEARLY_ALL * (double)pic->layout.width);
 
-	if (!max)
+	if (!(max > 0))
 		max = max_delta_upto(pic, (double)pic->layout.width);
-	return max ? max : 1;
+	return max > 0 ? max : 1;
 }
 
 static struct flame_rgb palette_color(struct picture *pic, struct flame_span name,
@@ -184,6 +213,19 @@ static bool is_waker(const struct picture *pic, const struct flame_box *box)
 	return false;
 }
 
+/* What is more than noise does not fade into it, however small it is. */
+static struct flame_rgb delta_color(const struct picture *pic, const struct flame_box *box)
+{
+	double delta = box_delta(pic, box), least = pic->max_delta / 4;
+
+	/* Of the callers of what is gone there is nothing to tell. */
+	if (pic->o->view == FLAME_VIEW_ELIDED || svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
+		return flame_color_noise();
+	if (pic->comparison.nr_items && fabs(delta) > 0 && fabs(delta) < least)
+		delta = delta < 0 ? -least : least;
+	return flame_color_delta(pic->o->delta_colors, delta, pic->max_delta);
+}
+
 static int box_color(struct picture *pic, const struct flame_box *box, struct flame_rgb *color)
 {
 	/* flamegraph.pl's root has an empty name, and its shade. */
@@ -193,7 +235,7 @@ static int box_color(struct picture *pic, const struct flame_box *box, struct fl
 	if (flame_color_marker(name, color))
 		return 0;
 	if (pic->o->before) {
-		*color = flame_color_delta(box_delta(pic, box), pic->max_delta);
+		*color = delta_color(pic, box);
 		return 0;
 	}
 	if (pic->o->colors && !strcmp(pic->o->colors, "chain") && is_waker(pic, box))
@@ -216,15 +258,43 @@ static void put_count_and_share(struct picture *pic, int64_t value)
 	svg_puts(out, "%");
 }
 
-static void put_self_delta(struct picture *pic, const struct flame_box *box)
+/* The change of the count, and that of the share or of the count as a part of all that is now. */
+static void put_delta(struct picture *pic, const char *what, int64_t now, int64_t before)
 {
-	int64_t delta = box->self - box->before_self;
+	int64_t delta = pic->o->negate ? before - now : now - before;
+	double part = pic->base > 0 ? 100 * change(pic, now, before) / (double)pic->base : 0;
 
-	if (pic->o->negate)
-		delta = -delta;
-	svg_puts(&pic->out, delta > 0 ? "; +" : "; ");
-	svg_percent(&pic->out, pic->base > 0 ? 100 * (double)delta / (double)pic->base : 0);
+	svg_puts(&pic->out, what);
+	svg_puts(&pic->out, delta > 0 ? "+" : "");
+	svg_count(pic, delta);
+	svg_puts(&pic->out, part > 0 ? ", +" : ", ");
+	svg_percent(&pic->out, part);
 	svg_puts(&pic->out, "%");
+}
+
+static void put_verdict(struct picture *pic, const struct flame_box *box)
+{
+	if (pic->comparison.nr_items)
+		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ? "; within noise" : "; significant");
+}
+
+/* Before, and the change of the total and of the frame itself, in parts of all that is now. */
+static void put_deltas(struct picture *pic, const struct flame_box *box)
+{
+	struct svg_out *out = &pic->out;
+
+	if (box->before_total) {
+		svg_puts(out, pic->o->negate ? "; after " : "; before ");
+		svg_count(pic, box->before_total);
+		svg_puts(out, ", ");
+		svg_percent(out, 100 * (double)box->before_total / (double)pic->layout.before);
+		svg_puts(out, "%");
+	} else {
+		svg_puts(out, pic->o->negate ? "; gone" : "; new");
+	}
+	put_delta(pic, "; change ", box->total, box->before_total);
+	put_delta(pic, "; self ", box->self, box->before_self);
+	put_verdict(pic, box);
 }
 
 static void put_gone_title(struct picture *pic, const struct flame_box *box)
@@ -238,7 +308,9 @@ static void put_gone_title(struct picture *pic, const struct flame_box *box)
 	svg_puts(&pic->out, ", ");
 	/* Of what there was before: there is nothing of it now. */
 	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
-	svg_puts(&pic->out, "%)");
+	svg_puts(&pic->out, "%");
+	put_verdict(pic, box);
+	svg_puts(&pic->out, ")");
 }
 
 static void put_all_title(struct picture *pic)
@@ -264,7 +336,7 @@ static void put_frame_title(struct picture *pic, const struct flame_box *box)
 	svg_puts(&pic->out, " (");
 	put_count_and_share(pic, box->total);
 	if (pic->o->before)
-		put_self_delta(pic, box);
+		put_deltas(pic, box);
 	svg_puts(&pic->out, ")");
 }
 
@@ -300,9 +372,13 @@ static void put_group(struct picture *pic, const struct flame_box *box)
 							  : "f";
 
 	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->base)
-		values[1] = values[2] = pic->base;
+		values[2] = pic->base;
+	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->extent)
+		values[1] = pic->extent;
 	svg_puts(&pic->out, "<g class=\"");
 	svg_puts(&pic->out, class);
+	if (svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
+		svg_puts(&pic->out, " n");
 	svg_puts(&pic->out, "\"");
 	put_values(&pic->out, values, pic->o->before ? 7 : 5);
 	svg_puts(&pic->out, ">");
@@ -334,7 +410,7 @@ struct edges {
 static struct edges box_edges(const struct picture *pic, const struct flame_box *box)
 {
 	bool is_all = !box->frame && !(box->flags & FLAME_BOX_REST);
-	int64_t width = is_all && box->width < pic->base ? pic->base : box->width;
+	int64_t width = is_all && box->width < pic->extent ? pic->extent : box->width;
 	int64_t left = llrint((double)box->start * pic->scale * 10);
 	int64_t right = llrint((double)(box->start + width) * pic->scale * 10);
 	uint32_t row = pic->o->inverted ? box->depth : pic->layout.max_depth - box->depth;
@@ -383,7 +459,8 @@ static void put_box(struct picture *pic, const struct flame_box *box, struct fla
 	put_title(pic, box);
 	put_rect(pic, &e);
 	if (box->flags & FLAME_BOX_GONE)
-		svg_puts(&pic->out,
+		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ?
+			 " fill=\"#ececec\" stroke=\"#aaa\" stroke-dasharray=\"3 2\"/>" :
 			 " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
 	else if (box->flags & FLAME_BOX_REST)
 		svg_puts(&pic->out, " fill=\"url(#fg-rest)\"/>");

@@ -5,6 +5,7 @@
 #include "svg_picture.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,16 +193,18 @@ static int lay_out(struct picture *pic)
 	struct flame_layout_options lo = {
 		.type = drawn_type(pic->o),
 		.before = pic->o->before,
+		.view = pic->o->view,
 		.in_order = pic->o->in_order,
 	};
-	int64_t extent;
 	int err;
 
 	if (flame_nr_types(pic->p) <= 1)
 		return FLAME_EEMPTY;
 	if (lo.type >= flame_nr_types(pic->p) || lo.before >= flame_nr_types(pic->p))
 		return FLAME_EARG;
-	pic->decimals = flame_type_get(pic->p, lo.type)->scale;
+	pic->decimals = pic->digits = flame_type_get(pic->p, lo.type)->scale;
+	if (pic->o->diff && pic->o->diff->normalized && pic->decimals > pic->o->diff->after.scale)
+		pic->digits = pic->o->diff->after.scale + 1;
 	if (lo.before && flame_type_get(pic->p, lo.before)->scale != pic->decimals)
 		return FLAME_EARG;
 	err = choose_base(pic, lo.type);
@@ -211,8 +214,14 @@ static int lay_out(struct picture *pic)
 	err = flame_layout_init(&pic->layout, pic->p, &lo);
 	if (err)
 		return err;
-	extent = pic->layout.width > pic->base ? pic->layout.width : pic->base;
-	pic->scale = (pic->width - 2 * SVG_XPAD) / (double)extent;
+	pic->extent = pic->layout.width > pic->base || lo.view == FLAME_VIEW_ELIDED ? pic->layout.width : pic->base;
+	pic->scale = (pic->width - 2 * SVG_XPAD) / (double)pic->extent;
+	pic->ratio = lo.before && !pic->o->compare.by_count && pic->layout.before > 0 ?
+			     (double)pic->layout.total / (double)pic->layout.before : 1;
+	if (pic->o->diff)
+		err = flame_compare_boxes(&pic->comparison, pic->o->diff, &pic->layout, &pic->o->compare);
+	if (err)
+		return err;
 	pic->max_delta = pic->o->before ? svg_max_delta(pic) : 1;
 	return 0;
 }
@@ -246,18 +255,62 @@ static void legend_of_kinds(struct picture *pic)
 
 static void legend_of_change(struct picture *pic)
 {
+	enum flame_delta_colors colors = pic->o->delta_colors;
 	bool gone = false;
 
 	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++)
 		gone |= pic->layout.boxes[i].flags & FLAME_BOX_GONE;
-	add_legend(pic, pic->o->negate ? "less afterwards" : "less than before", NULL,
-		   (struct flame_rgb){ 105, 105, 255 });
-	add_legend(pic, "unchanged", NULL, (struct flame_rgb){ 255, 255, 255 });
-	add_legend(pic, pic->o->negate ? "more afterwards" : "more than before", NULL,
-		   (struct flame_rgb){ 255, 105, 105 });
+	if (pic->o->view == FLAME_VIEW_ELIDED) {
+		add_legend(pic, "calls what is gone", NULL, flame_color_noise());
+		add_legend(pic, "gone", "url(#fg-gone)", (struct flame_rgb){ 0, 0, 0 });
+		return;
+	}
+	add_legend(pic, pic->o->negate ? "less afterwards" : "less than before", NULL, flame_color_delta(colors, -1, 2));
+	if (pic->comparison.nr_items)
+		add_legend(pic, "within noise", NULL, flame_color_noise());
+	else
+		add_legend(pic, "unchanged", NULL, flame_color_delta(colors, 0, 2));
+	add_legend(pic, pic->o->negate ? "more afterwards" : "more than before", NULL, flame_color_delta(colors, 1, 2));
 	if (gone)
 		add_legend(pic, pic->o->negate ? "new" : "gone", "url(#fg-gone)",
 			   (struct flame_rgb){ 0, 0, 0 });
+}
+
+static void add_remark(struct picture *pic, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add_remark(struct picture *pic, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(pic->remarks[pic->nr_remarks++], SVG_REMARK_MAX, format, args);
+	va_end(args);
+}
+
+/* How the picture is to be read, in the picture: it is passed on without the command that drew it. */
+static void make_remarks(struct picture *pic)
+{
+	static const char *const views[] = {
+		[FLAME_VIEW_AFTER] = NULL,
+		[FLAME_VIEW_COMBINED] = "Widths: the larger of before and now, stack by stack",
+		[FLAME_VIEW_ELIDED] = "Widths: those before, of what is gone now; everything else is left out",
+	};
+	const struct flame_diff *d = pic->o->diff;
+
+	if (d && d->normalized)
+		add_remark(pic, "Normalized: counts before are multiplied by %.6g, rounded to the nearest 1e-%u, so that both totals are equal",
+			   pow(10, d->before.scale) * (double)d->after.total / (double)d->before.total / pow(10, d->after.scale),
+			   pic->decimals);
+	if (views[pic->o->view])
+		add_remark(pic, "%s", views[pic->o->view]);
+	if (pic->o->view != FLAME_VIEW_ELIDED)
+		add_remark(pic, "Colours: change of the %s of %s; the full colour is %.3g%% of all and more",
+			   pic->o->compare.by_count ? "count" : "share",
+			   pic->o->delta_self ? "the frame itself" : "the frame and all that it calls",
+			   100 * pic->max_delta / (double)pic->base);
+	if (pic->comparison.nr_items)
+		add_remark(pic, "Within noise (grey): %s, confidence %g%%, corrected for %zu tests, variance times %.3g",
+			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence,
+			   pic->comparison.nr_tests, pic->comparison.options.dispersion);
 }
 
 static void choose_legend(struct picture *pic)
@@ -304,7 +357,7 @@ bool svg_is_low(const struct picture *pic)
 static void place_parts(struct picture *pic)
 {
 	double size = pic->font.size, y = SVG_XPAD;
-	int nr_notes = (pic->layout.nr_hidden > 0) + svg_is_low(pic);
+	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + svg_is_low(pic);
 
 	pic->title_y = y += size + SVG_TITLE_EXTRA;
 	if (pic->o->subtitle)
@@ -339,6 +392,8 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 	if (err)
 		return err;
 	choose_legend(pic);
+	if (pic->o->before)
+		make_remarks(pic);
 	place_parts(pic);
 	return 0;
 }
@@ -346,5 +401,6 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 void svg_picture_release(struct picture *pic)
 {
 	flame_layout_release(&pic->layout);
+	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);
 }

@@ -2,6 +2,7 @@
 #ifndef FLAME_SVG_PICTURE_H
 #define FLAME_SVG_PICTURE_H
 /* What the parts of the SVG writer share: options with their defaults, and where things stand. */
+#include "../compare.h"
 #include "color.h"
 #include "layout.h"
 #include "svg.h"
@@ -15,6 +16,8 @@
 #define SVG_BAR_HEIGHT 24	/* of the row that holds the total, reset and search */
 #define SVG_SWATCH 10		/* of a legend entry */
 #define SVG_LEGEND_GAP 14	/* pixels between two entries */
+#define SVG_NR_REMARKS 4
+#define SVG_REMARK_MAX 256
 #define SVG_NR_LEGEND (FLAME_NR_KINDS + 1)
 
 struct legend_entry {
@@ -31,8 +34,12 @@ struct picture {
 	char default_title[48];
 	const char *title, *countname, *nametype;
 	uint32_t decimals;	/* values are thousandths where 3, and so on */
+	uint32_t digits;	/* of these decimals, as many are shown */
 	double factor;
 	int64_t base;		/* 100 %, in values */
+	double ratio;		/* of a differential: what counts before are multiplied with to compare shares; else 1 */
+	int64_t extent;		/* that the whole width stands for */
+	struct flame_comparison comparison;	/* of the boxes; no items where noise is not told from change */
 	double min_total;	/* frames with less are not drawn */
 
 	const struct flame_palette *palette;
@@ -41,11 +48,13 @@ struct picture {
 	uint64_t random;
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
-	int64_t max_delta;	/* of a differential; at least 1 */
+	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
 	double width, row;
 	double scale;		/* pixels a value */
+	char remarks[SVG_NR_REMARKS][SVG_REMARK_MAX];	/* what the picture has to say of itself */
+	size_t nr_remarks;
 	double title_y, subtitle_y, bar_y, top, details_y, notes_y, legend_y, height;
 
 	struct legend_entry legend[SVG_NR_LEGEND];
@@ -73,7 +82,9 @@ void svg_count(struct picture *pic, int64_t value);
 double svg_share(const struct picture *pic, int64_t value);
 /* All of the frames, each with its title. Return: 0 or FLAME_ENOMEM. */
 int svg_write_boxes(struct picture *pic);
-/* The change that gets the full colour: the largest of a drawn frame, at least 1. */
-int64_t svg_max_delta(const struct picture *pic);
+/* Return: true where the change that colours box number @i may be chance. */
+bool svg_is_noise(const struct picture *pic, uint32_t i);
+/* The change that gets the full colour: the largest of a drawn frame, above 0. */
+double svg_max_delta(const struct picture *pic);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "utf8.h"
+#include "../utf8.h"
 
 void svg_flush(struct svg_out *out)
 {

@@ -344,6 +344,24 @@ static int fill(struct resolver *r, const struct series *series, const bool *use
 	return err ? err : flame_profile_error(r->p);
 }
 
+/* What the traces tell of the recording; of several hosts none. */
+static void note_meta(struct resolver *r)
+{
+	const struct sink *s = r->s;
+	const char *host = s->nr_traces ? s->traces[0]->hostname : NULL;
+	bool one = host != NULL;
+
+	for (size_t i = 1; i < s->nr_traces; i++)
+		one &= s->traces[i]->host == s->traces[0]->host;
+	if (one)
+		flame_meta(r->p)->host = flame_intern(r->p, host, strlen(host));
+	if (s->started && s->first_time > 0 && s->last_time > s->first_time) {
+		flame_meta_time(r->p, (uint64_t)s->first_time);
+		flame_meta_time(r->p, (uint64_t)s->last_time);
+	}
+	flame_lost_add(r->p, s->counts.lost_events);
+}
+
 struct flame_profile *names_resolve(struct sink *s, const struct series *series, uint32_t kinds,
 				    struct flame_symbols *symbols)
 {
@@ -357,6 +375,7 @@ struct flame_profile *names_resolve(struct sink *s, const struct series *series,
 	if (r.p && used && r.frames && r.stacks) {
 		mark_used(s, series, used);
 		err = fill(&r, series, used);
+		note_meta(&r);
 	}
 	for (size_t i = 0; i < r.nr_layouts; i++)
 		free(r.layouts[i].segments);

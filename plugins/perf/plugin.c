@@ -84,7 +84,10 @@ static int make_profile(struct plugin *p)
 
 	p->profile = flame_profile_new(&options);
 	p->rd = (struct flame_reader){ .options = &p->tool.read, .profile = p->profile, .diag = &p->diag };
-	return p->profile ? 0 : FLAME_ENOMEM;
+	if (!p->profile)
+		return FLAME_ENOMEM;
+	flame_meta(p->profile)->format = flame_intern(p->profile, "perf", 4);
+	return 0;
 }
 
 static void release(struct plugin *p)
@@ -148,6 +151,8 @@ void plugin_end(struct plugin *p)
 	p->diag = (struct flame_diag){ 0 };
 	if (!err)
 		type = tool_choose_type(&p->tool, 0, p->profile);
+	if (type)
+		tool_warn_quality(&p->tool, 0, p->profile, type);
 	if (type && p->tool.program == PROGRAM_RENDER)
 		tool_render(&p->tool, p->profile, type);
 	else if (type)

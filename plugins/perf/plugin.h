@@ -15,8 +15,7 @@
 #include <linux/perf_event.h>
 
 #include "../../core/cache.h"
-#include "../../core/native.h"
-#include "../../core/symbol.h"
+#include "../../core/located.h"
 #include "../../core/unwind.h"
 #include "../../tools/options.h"
 
@@ -51,19 +50,13 @@ struct plugin_sample {
 
 struct plugin_process;
 
-struct plugin_symbols {
-	struct flame_symbols *s;
-	uint32_t *values;	/* by location's row: an index in frames; 0: not made yet */
-	size_t nr_values, room_values;
-};
-
 #define PLUGIN_KNOWN 16384	/* places in files that are remembered */
 
 /* A place in a file, asked for in one way. */
 struct plugin_known {
 	const char *module;	/* as perf says it; compared by where it is */
 	uint64_t address;
-	uint32_t at;		/* index in frames; 0: not looked up, or not known */
+	uint32_t value;		/* of located frames; 0: not looked up, or not known */
 	uint32_t way;		/* 0: free */
 };
 
@@ -75,16 +68,13 @@ struct plugin {
 	char **args;		/* the options as a program's */
 	int nr_args;
 
-	struct plugin_symbols symbols[2];	/* without and with inlined functions */
+	struct flame_located_symbols symbols[2];	/* without and with inlined functions */
 	struct flame_native_namer namer;
 	struct flame_cache chains;		/* root, process and addresses: a stack */
 	struct plugin_known *known;
-	flame_frame *frames;			/* of locations: how many and that many frames, the outermost first */
-	size_t nr_frames, room_frames;
+	struct flame_located_frames located;
 	uint64_t *key;
 	size_t room_key;
-	char *name;				/* a symbol with its offset */
-	size_t room_name;
 	flame_frame *leaf_first;		/* frames of the sample at hand */
 	size_t nr_leaf_first, room_leaf_first;
 	flame_frame *path;

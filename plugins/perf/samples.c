@@ -41,28 +41,14 @@ static bool push_frame(struct plugin *p, flame_frame frame)
 	return true;
 }
 
-/* Push the frames that the namer has made. */
-static bool push_made(struct plugin *p, size_t nr)
+/* Push @nr frames, the outermost first; none is a failure. */
+static bool push_frames(struct plugin *p, const flame_frame *frames, size_t nr)
 {
 	bool ok = nr != 0;
 
-	while (ok && nr-- > 0)
-		ok = push_frame(p, p->namer.frames[nr]);
+	while (ok && nr > 0)
+		ok = push_frame(p, frames[--nr]);
 	return ok;
-}
-
-/* Set @code's symbol to @name with its offset, under --offsets. */
-static bool set_symbol(struct plugin *p, struct flame_native *code, struct flame_span name, uint64_t offset)
-{
-	code->symbol = name;
-	if (!p->tool.read.offsets || !name.len)
-		return true;
-	if (!array_reserve((void **)&p->name, &p->room_name, name.len + 24, 1))
-		return false;
-	memcpy(p->name, name.s, name.len);
-	code->symbol.len += (size_t)sprintf(p->name + name.len, "+0x%llx", (unsigned long long)offset);
-	code->symbol.s = p->name;
-	return true;
 }
 
 static bool is_file(const struct plugin_place *place)
@@ -77,14 +63,17 @@ static bool is_file(const struct plugin_place *place)
 /* The frame of what perf says; @place NULL: it knows of nothing there. */
 static bool push_perfs(struct plugin *p, const struct plugin_place *place, uint64_t address, bool is_caller)
 {
-	struct flame_native code = { .module = span(place ? place->module : NULL) };
+	struct flame_native code = { .symbol = span(place ? place->symbol : NULL), .module = span(place ? place->module : NULL) };
 	char text[20];
+	size_t nr;
 
 	p->nr_unnamed += place && !place->symbol && is_file(place);
 
 	code.address = (struct flame_span){ text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)address) };
-	return set_symbol(p, &code, span(place ? place->symbol : NULL), place ? place->offset + is_caller : 0) &&
-	       push_made(p, flame_native_frames(&p->namer, &p->rd, &code));
+	if (!flame_native_offset(&p->namer, &p->rd, &code, place ? place->offset + is_caller : 0))
+		return false;
+	nr = flame_native_frames(&p->namer, &p->rd, &code);
+	return push_frames(p, p->namer.frames, nr);
 }
 
 flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_place *place, bool inlines)
@@ -106,76 +95,28 @@ flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_pl
 	return p->symbols[inlines].s ? flame_module_row(p->symbols[inlines].s, &info) : 0;
 }
 
-/* --srcline: where in its source the frame is. */
-static flame_frame with_line(struct plugin *p, flame_frame frame, const struct flame_symbol_frame *f)
+/* Push the frames that a value stands for. */
+static bool push_value(struct plugin *p, uint32_t value)
 {
-	struct flame_frame_info info;
-	const char *base;
-	char *line;
-	int n;
+	size_t nr;
+	const flame_frame *frames = flame_located_get(&p->located, &value, &nr);
 
-	if (!frame || !p->tool.read.srcline || !f->file || !f->line)
-		return frame;
-	base = strrchr(f->file, '/');
-	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
-	if (n < 0)
+	return push_frames(p, frames, nr);
+}
+
+/* Return: the value of the location's frames; 0 after a failure. */
+static uint32_t location_value(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
+{
+	uint32_t *value = flame_located_value(&p->symbols[way->inlines], loc->row);
+	size_t nr;
+
+	if (!value)
 		return 0;
-	info = *flame_frame_get(p->profile, frame);
-	info.name = flame_name_at_line(&p->namer, &p->rd, flame_string_get(p->profile, info.name),
-				       (struct flame_span){ line, (size_t)n });
-	free(line);
-	return flame_frame_row(p->profile, &info);
-}
-
-/* Append the frames of a location to frames. Return: their index; 0 after a failure. */
-static uint32_t make_frames(struct plugin *p, const char *module, const struct flame_location *loc, bool is_caller)
-{
-	size_t at = p->nr_frames ? p->nr_frames : 1, nr = at + 1;
-
-	for (uint32_t i = 0; i < loc->nr_frames; i++) {
-		const struct flame_symbol_frame *f = &loc->frames[i];
-		struct flame_native code = { .module = span(module), .address = { "", 0 }, .inlined = f->kind == FLAME_INLINED };
-		size_t made;
-
-		if (!set_symbol(p, &code, (struct flame_span){ f->name, f->name_len }, loc->offset + is_caller))
-			return 0;
-		made = flame_native_frames(&p->namer, &p->rd, &code);
-		if (!made || !array_reserve((void **)&p->frames, &p->room_frames, nr + made, sizeof(*p->frames)))
-			return 0;
-		p->namer.frames[made - 1] = with_line(p, p->namer.frames[made - 1], f);
-		memcpy(p->frames + nr, p->namer.frames, made * sizeof(*p->frames));
-		nr += made;
+	if (!*value) {
+		nr = flame_location_frames(&p->namer, &p->rd, span(module), loc, way->is_caller);
+		*value = flame_located_put(&p->located, p->namer.frames, nr);
 	}
-	if (nr > UINT32_MAX)
-		return 0;
-	p->frames[at] = (flame_frame)(nr - at - 1);
-	p->nr_frames = nr;
-	return (uint32_t)at;
-}
-
-/* Push the frames at an index that make_frames() returned. */
-static bool push_at(struct plugin *p, uint32_t at)
-{
-	bool ok = at != 0;
-
-	for (uint32_t i = ok ? p->frames[at] : 0; ok && i > 0; i--)
-		ok = push_frame(p, p->frames[at + i]);
-	return ok;
-}
-
-/* Return: the index of the location's frames; 0 after a failure. */
-static uint32_t location_frames(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
-{
-	struct plugin_symbols *symbols = &p->symbols[way->inlines];
-
-	while (loc->row >= symbols->nr_values) {
-		if (!array_reserve((void **)&symbols->values, &symbols->room_values, symbols->nr_values + 1, sizeof(uint32_t)))
-			return 0;
-		symbols->values[symbols->nr_values++] = 0;
-	}
-	if (!symbols->values[loc->row])
-		symbols->values[loc->row] = make_frames(p, module, loc, way->is_caller);
-	return symbols->values[loc->row];
+	return *value;
 }
 
 /* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
@@ -201,13 +142,13 @@ static struct plugin_known *known_place(struct plugin *p, const struct plugin_pl
 	return known;
 }
 
-/* Return: the index of the frames of a place in a file, by the file itself; 0 where it has none. */
+/* Return: the value of the frames of a place in a file, by the file itself; 0 where it has none. */
 static uint32_t find_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
 {
 	flame_module module = plugin_module(p, s->pid, place, way->inlines);
 	struct flame_symbols *symbols = p->symbols[way->inlines].s;
 	const struct flame_location *loc;
-	uint32_t at;
+	uint32_t value;
 
 	if (!module)
 		return 0;
@@ -216,9 +157,9 @@ static uint32_t find_file(struct plugin *p, const struct plugin_sample *s, const
 		loc = flame_symbols_find(symbols, module, place->address, false);
 	if (!loc->nr_frames)
 		return 0;
-	at = location_frames(p, place->module, loc, way);
-	*ok = at != 0;
-	return at;
+	value = location_value(p, place->module, loc, way);
+	*ok = value != 0;
+	return value;
 }
 
 /*
@@ -228,16 +169,16 @@ static uint32_t find_file(struct plugin *p, const struct plugin_sample *s, const
 static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
 {
 	struct plugin_known *known = known_place(p, place, way);
-	uint32_t at = known ? known->at : 0;
+	uint32_t value = known ? known->value : 0;
 
 	*ok = true;
-	if (!at)
-		at = find_file(p, s, place, way, ok);
+	if (!value)
+		value = find_file(p, s, place, way, ok);
 	if (known)
-		known->at = at;
-	if (at)
-		*ok = push_at(p, at);
-	return at || !*ok;
+		known->value = value;
+	if (value)
+		*ok = push_value(p, value);
+	return value || !*ok;
 }
 
 /* A caller in the kernel, by the call: what is behind it is asked for only where that is none. */
@@ -442,6 +383,19 @@ static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
 	return p->last_root;
 }
 
+/* The first event's is what is used by default. */
+static void note_rate(struct plugin *p, const struct perf_event_attr *attr)
+{
+	struct flame_meta *meta = flame_meta(p->profile);
+
+	if (meta->frequency_hz || meta->period)
+		return;
+	if (attr->freq)
+		meta->frequency_hz = attr->sample_freq <= UINT32_MAX ? (uint32_t)attr->sample_freq : 0;
+	else
+		meta->period = attr->sample_period;
+}
+
 static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 {
 	bool has_period = s->attr->sample_type & PERF_SAMPLE_PERIOD || (!s->attr->freq && s->attr->sample_period);
@@ -453,6 +407,7 @@ static flame_type type_of(struct plugin *p, const struct plugin_sample *s)
 	p->last_event = strdup(name);
 	p->last_has_period = has_period;
 	p->last_type = flame_event_type(p->profile, span(name), has_period);
+	note_rate(p, s->attr);
 	return p->last_type;
 }
 
@@ -472,6 +427,8 @@ int plugin_sample(struct plugin *p, const struct plugin_sample *s)
 
 	if (p->failed || is_outside(p, s))
 		return p->failed;
+	if (s->attr->sample_type & PERF_SAMPLE_TIME)
+		flame_meta_time(p->profile, s->time);
 	p->nr_samples++;
 	if (s->period > INT64_MAX)
 		return p->failed = FLAME_EOVERFLOW;
@@ -512,14 +469,11 @@ void plugin_samples_release(struct plugin *p)
 {
 	flame_native_namer_release(&p->namer);
 	flame_cache_release(&p->chains);
-	for (size_t i = 0; i < 2; i++) {
-		flame_symbols_free(p->symbols[i].s);
-		free(p->symbols[i].values);
-	}
+	flame_located_symbols_release(&p->symbols[0]);
+	flame_located_symbols_release(&p->symbols[1]);
+	flame_located_frames_release(&p->located);
 	free(p->known);
-	free(p->frames);
 	free(p->key);
-	free(p->name);
 	free(p->leaf_first);
 	free(p->path);
 	free(p->path_stacks);

@@ -343,7 +343,7 @@ const tests = {
 
 		await page.move(b.cx, b.cy);
 		equal(await text('details'),
-			'Function: a (before 50, now 70 samples, 70.00% of all; change +20.00%, self +20.00%)');
+			'Function: a (before 50, now 70 samples, 70.00% of all; change +31.54%, self +31.54%)');
 		b = await box('1 frame too narrow now: old');
 		near(b.w, 1180 * 20 / 120);
 		equal(b.label, 'old');

@@ -4,31 +4,11 @@
 # jitdump.sh BIN_DIR - record node, which writes both a dump and a perf map of the code that it compiles: names by the dump,
 # without perf inject, are those of the map.
 
-bin=${1:?usage: tests/record/jitdump.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
+script=jitdump
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 map=
-trap 'rm -rf "$tmp" ${map:+"$map"}' EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
-
-skip() {
-	echo "SKIP jitdump: $*"
-	echo "0 passed, 0 failed"
-	exit 0
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL jitdump: $1"
-	fi
-}
+trap 'end; rm -f ${map:+"$map"}' EXIT
 
 command -v perf >/dev/null 2>&1 || skip "there is no perf"
 command -v node >/dev/null 2>&1 || skip "there is no node"
@@ -78,5 +58,4 @@ head -c 20000 "elsewhere/$dump" >"$dump"
 "$bin/fgconv" node.data -o cut.folded 2>cut.err
 grep -q "$dump is cut off or damaged" cut.err
 ok "a dump that is cut off is told of: $(cat cut.err)" $?
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums

@@ -5,32 +5,11 @@
 # installed here, and compare what the babeltrace2 plugin makes of them with what awk computes from
 # babeltrace2's own text.
 
-bin=${1:?usage: tests/record/lttng.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
+script=lttng
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 session=flame-$$
-daemon=
-trap 'lttng destroy "$session" >/dev/null 2>&1; [ -z "$daemon" ] || kill "$daemon"; rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
-
-skip() {
-	echo "SKIP lttng: $*"
-	echo "0 passed, 0 failed"
-	exit 0
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL lttng: $1"
-	fi
-}
+trap 'lttng destroy "$session" >/dev/null 2>&1; end' EXIT
 
 command -v babeltrace2 >/dev/null 2>&1 || skip "there is no babeltrace2"
 [ -e "$bin/babeltrace2/flame.so" ] || skip "the plugin was not built"
@@ -68,7 +47,7 @@ lttng_part() {
 	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return; }
 	if ! lttng list >/dev/null 2>&1; then
 		lttng-sessiond --no-kernel >sessiond.log 2>&1 &
-		daemon=$!
+		pids=$!
 		sleep 2
 	fi
 	lttng create "$session" --output="$tmp/trace" >lttng.log 2>&1 &&
@@ -88,17 +67,11 @@ lttng_part() {
 	ok "the picture has the functions' names" $?
 	babeltrace2 TRACE --component=sink.flame.folded >wall.folded
 	babeltrace2 TRACE --component=sink.flame.folded --params='count=true' >calls.folded
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' wall.folded >got
-	reference trace self >want
-	cmp -s want got
-	ok "wall time: $(cat want) ns in, $(cat got) out" $?
+	same_sum "wall time in ns" wall.folded "$(reference trace self)"
 	babeltrace2 TRACE --debug-info --component=sink.flame.folded >debug-info.folded
 	cmp -s wall.folded debug-info.folded
 	ok "the same names behind debug-info: $(diff wall.folded debug-info.folded | head -n 3 | tr '\n' ' ')" $?
-	reference trace calls >want
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' calls.folded >got
-	cmp -s want got
-	ok "calls: $(cat want) in, $(cat got) out" $?
+	same_sum "calls" calls.folded "$(reference trace calls)"
 	printf 'calls;main 1\ncalls;main;middle 50\ncalls;main;middle;leaf 100\n' | cmp -s - calls.folded
 	ok "calls by stack: $(tr '\n' ',' <calls.folded)" $?
 }
@@ -110,15 +83,12 @@ perf_part() {
 		perf data convert -i perf.data --all --to-ctf=ctf >>perf.log 2>&1 || { echo "SKIP lttng: perf: $(tail -n 1 perf.log)"; return; }
 	babeltrace2 ctf --component=sink.flame.svg --params='output="perf.svg",folded="perf.folded"' 2>err
 	ok "perf's CTF is drawn: $(head -n 1 err)" $?
-	babeltrace2 ctf | grep -o 'perf_period = [0-9]*' | awk '{ sum += $3 } END { printf "%.0f\n", sum }' >want
-	awk '{ sum += $NF } END { printf "%.0f\n", sum }' perf.folded >got
-	cmp -s want got
-	ok "perf: periods of $(cat want) in, $(cat got) out" $?
+	same_sum "perf: periods" perf.folded \
+		"$(babeltrace2 ctf | grep -o 'perf_period = [0-9]*' | awk '{ sum += $3 } END { printf "%.0f\n", sum }')"
 	grep -q '^plain;.*main;.*work' perf.folded
 	ok "perf: stacks are symbolised" $?
 }
 
 lttng_part
 perf_part
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums

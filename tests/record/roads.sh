@@ -15,36 +15,13 @@
 #   and we may choose another one.
 # - The text's only: perf names an entry of the PLT "@plt" where it cannot tell whose it is.
 
-bin=${1:?usage: tests/record/roads.sh BIN_DIR}
-bin=$(cd "$bin" && pwd) || exit 2
-root=$(cd "$(dirname "$0")/../.." && pwd) || exit 2
-tmp=$(mktemp -d) || exit 2
-trap 'rm -rf "$tmp"' EXIT
-trap 'exit 1' INT TERM HUP
-LC_ALL=C
-export LC_ALL
-passed=0
-failed=0
+script=roads
+# shellcheck source=tests/common.sh
+. "$(dirname "$0")/../common.sh"
 plugin=$bin/perf/flame.so
 perf=perf
 patched=$bin/perf-patch/perf
 shim=$tmp/shim/perf
-
-skip() {
-	echo "SKIP roads: $*"
-	echo "$passed passed, $failed failed"
-	[ "$failed" -eq 0 ]
-	exit
-}
-
-ok() {
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		echo "FAIL roads: $1"
-	fi
-}
 
 command -v perf >/dev/null 2>&1 || skip "there is no perf"
 [ -f "$plugin" ] || skip "flame.so is not built: there is no /usr/include/perf/perf_dlfilter.h"
@@ -95,8 +72,7 @@ int main(void)
 	return 0;
 }
 END
-${CC:-cc} -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o "$tmp/split" "$tmp/split.c" ||
-	skip "the program does not compile"
+compile "$tmp/split.c" "$tmp/split"
 cd "$tmp" || exit 2
 mkdir "$tmp/shim" && cp "$root/plugins/perf/perf-shim" "$shim" || exit 2
 [ -x "$patched" ] || [ -z "${PATCHED-}" ] || skip "there is no $patched"
@@ -254,5 +230,4 @@ fi
 nm -D --defined-only "$plugin" | awk '{ print $3 }' | sort | tr '\n' ' ' >exports
 [ "$(cat exports)" = "filter_description filter_event perf_dlfilter_fns perf_script_so start stop " ]
 ok "flame.so exports what perf looks for: $(cat exports)" $?
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+sums

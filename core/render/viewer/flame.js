@@ -3,7 +3,8 @@
  * flame.js - zoom, search and keyboard for the flame graph that this script stands in.
  *
  * The document has everything already: one <g data-v="start width total self depth [total and self
- * before]"> a frame, in the order of a walk. Names reach the page as text nodes only.
+ * before]"> a frame, in the order of a walk; class n is a change within noise. Names reach the page as
+ * text nodes only.
  */
 (function () {
 'use strict';
@@ -205,9 +206,10 @@ function grouped(text)
 function count(value)
 {
 	const decimals = number('decimals');
-	const text = (value * number('factor') / Math.pow(10, decimals)).toFixed(decimals);
+	const digits = svg.hasAttribute('data-digits') ? number('digits') : decimals;
+	const text = (value * number('factor') / Math.pow(10, decimals)).toFixed(digits);
 
-	return grouped(decimals ? text.replace(/\.?0+$/, '') : text);
+	return grouped(digits ? text.replace(/\.?0+$/, '') : text);
 }
 
 function percent(value, of)
@@ -254,6 +256,7 @@ function readBox(g)
 		start: v[0], width: v[1], total: v[2], self: v[3], depth: v[4],
 		beforeTotal: v[5] || 0, beforeSelf: v[6] || 0, y: Number(rect.getAttribute('y')),
 		isRest: g.classList.contains('r'), isGone: g.classList.contains('g'),
+		isNoise: g.classList.contains('n'),
 		parent: 0, end: 0, x: 0, w: 0, shown: true, matched: false, isAbove: false,
 	};
 }
@@ -488,14 +491,23 @@ function plainDetails(box)
 		shareOfZoom(box) + self + ')';
 }
 
+/* As core/render/svg_box.c: where shares are compared, what was before is scaled. */
+function changed(now, before)
+{
+	const delta = now - before * number('ratio');
+
+	return Math.abs(delta) < 1e-9 * now ? 0 : delta;
+}
+
 function diffDetails(box)
 {
 	const words = negate ? ['after ', 'before '] : ['before ', 'now '];
 
 	return ' (' + words[0] + count(box.beforeTotal) + ', ' + words[1] + count(box.total) + ' ' +
 		unit + ', ' + percent(box.total, base) + ' of all' + shareOfZoom(box) +
-		'; change ' + signedPercent(box.total - box.beforeTotal, base) +
-		', self ' + signedPercent(box.self - box.beforeSelf, base) + ')';
+		'; change ' + signedPercent(changed(box.total, box.beforeTotal), base) +
+		', self ' + signedPercent(changed(box.self, box.beforeSelf), base) +
+		(box.isNoise ? ', within noise)' : ')');
 }
 
 function showDetails()

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * compare_table.c - what changed, as text for people:
+ *
+ *     Changed:
+ *      before   after  change  95 % interval     self before   after  change  function
+ *      40.00%  66.67%  +26.67  +9.31 to +41.87        40.00%  66.67%  +26.67  parent
+ */
+#define _GNU_SOURCE
+#include "compare_list.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "number.h"
+#include "table.h"
+#include "units.h"
+
+/* Names reach a terminal. */
+static void put_text(struct flame_span text, FILE *out)
+{
+	if (!text.len)
+		fputs("[unknown]", out);
+	for (size_t i = 0; i < text.len; i++) {
+		unsigned char c = (unsigned char)text.s[i];
+
+		putc(c < 0x20 || c == 0x7f ? '?' : c, out);
+	}
+}
+
+static void put_value(int64_t value, uint32_t scale, FILE *out)
+{
+	char text[FLAME_NUMBER_MAX];
+	size_t n = flame_number_write(text, value, scale);
+
+	fwrite(text, 1, n, out);
+}
+
+static void put_side(const char *what, const struct flame_diff_side *side, const struct flame_compare_input *input,
+		     const char *countname, FILE *out)
+{
+	struct flame_span unit = flame_string_get(input->profile, flame_type_get(input->profile, input->type)->unit);
+	char amount[FLAME_AMOUNT_MAX];
+
+	fprintf(out, "%s ", what);
+	put_text((struct flame_span){ input->name, strlen(input->name) }, out);
+	fputs(": ", out);
+	put_value(side->total, side->scale, out);
+	fputc(' ', out);
+	put_text((struct flame_span){ countname, strlen(countname) }, out);
+	if (flame_amount(amount, side->total, side->scale, unit))
+		fprintf(out, " = %s", amount);
+	if (side->numbering == FLAME_NUMBERED)
+		fprintf(out, " in %llu samples", (unsigned long long)side->nr_samples);
+	else if (side->numbering == FLAME_NUMBERED_STACKS)
+		fprintf(out, " in at least %llu samples", (unsigned long long)side->nr_samples);
+	fputc('\n', out);
+}
+
+static void put_head(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
+{
+	const char *countname = o->countname ? o->countname : "samples";
+
+	put_side("Before:", &d->before, &o->before, countname, out);
+	put_side("After: ", &d->after, &o->after, countname, out);
+	for (size_t i = 0; o->warnings && o->warnings[i]; i++) {
+		fputs("Warning: ", out);
+		put_text((struct flame_span){ o->warnings[i], strlen(o->warnings[i]) }, out);
+		fputc('\n', out);
+	}
+}
+
+static void put_test(const struct compare_list *list, FILE *out)
+{
+	const struct flame_comparison *c = &list->comparison;
+
+	fprintf(out, "Test:   %s; %zu of %zu could tell something; confidence %g %%\n", flame_compare_test(&c->options),
+		c->nr_tests, c->nr_changes, 100 * c->options.confidence);
+	if (c->options.dispersion > 1)
+		fprintf(out, "        variance taken as %.4g times that of independent samples\n", c->options.dispersion);
+}
+
+/* As folded text has it. */
+static void put_name(const struct compare_list *list, flame_frame frame, FILE *out)
+{
+	const struct flame_frame_info *info = flame_frame_get(list->diff->profile, frame);
+
+	put_text(flame_string_get(list->diff->profile, info->name), out);
+	fputs(flame_kind_suffix(info->kind), out);
+}
+
+/* Path, root first. */
+static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
+{
+	uint32_t *path = NULL;
+	size_t nr = 0, room = 0;
+
+	for (; box; box = list->layout.boxes[box].caller) {
+		if (!array_reserve((void **)&path, &room, nr + 1, sizeof(*path))) {
+			free(path);
+			return FLAME_ENOMEM;
+		}
+		path[nr++] = box;
+	}
+	while (nr--) {
+		put_name(list, list->layout.boxes[path[nr]].frame, out);
+		if (nr)
+			fputc(';', out);
+	}
+	free(path);
+	return 0;
+}
+
+static void put_shares(const struct flame_change *c, FILE *out)
+{
+	fprintf(out, "%7.2f%% %7.2f%% %+8.2f", 100 * c->before.part.share, 100 * c->after.part.share,
+		compare_points(flame_change_of_share(c), 2));
+}
+
+/* The mark: what of the row changed more than chance would. */
+static int put_row(const struct compare_list *list, const struct flame_compared *item, FILE *out)
+{
+	int err = 0;
+
+	put_shares(&item->total, out);
+	fprintf(out, "%c %+8.2f to %+7.2f  ", item->total.significant ? '*' : ' ',
+		compare_points(item->total.interval.low, 2), compare_points(item->total.interval.high, 2));
+	put_shares(&item->self, out);
+	fprintf(out, "%c  ", item->self.significant ? '*' : ' ');
+	if (list->is_paths)
+		err = put_path(list, item->row, out);
+	else
+		put_name(list, item->row, out);
+	if (*compare_state(&item->total))
+		fprintf(out, " (%s)", compare_state(&item->total));
+	fputc('\n', out);
+	return err;
+}
+
+static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out, FILE *out)
+{
+	int err = 0;
+
+	fprintf(out, "\n%s:", title);
+	if (from == to) {
+		fputs(" nothing\n", out);
+		return 0;
+	}
+	fprintf(out, "\n   total:                      %g %% interval of    self:\n", 100 * list->comparison.options.confidence);
+	fprintf(out, "  before    after   change   the change             before    after   change   %s\n",
+		list->is_paths ? "path" : "function");
+	for (size_t i = from; !err && i < to; i++)
+		err = put_row(list, &list->comparison.items[list->rows[i]], out);
+	if (left_out)
+		fprintf(out, "  and %zu more (--top)\n", left_out);
+	return err;
+}
+
+static int put_list(const struct flame_diff *d, const struct flame_compare_write_options *options, bool is_paths, FILE *out)
+{
+	struct compare_list list;
+	int err = compare_list_init(&list, d, options, is_paths);
+
+	if (!err && is_paths)
+		fputs("\nPaths\n", out);
+	if (!err) {
+		put_test(&list, out);
+		err = put_rows(&list, "Changed (* significantly)", 0, list.nr_changed, list.nr_changed_out, out);
+	}
+	if (!err)
+		err = put_rows(&list, "Within noise", list.nr_changed, list.nr_rows, list.nr_noise_out, out);
+	if (!err && list.nr_small)
+		fprintf(out, "\n%zu below %g %% before and after (--min)\n", list.nr_small, options->min);
+	compare_list_release(&list);
+	return err;
+}
+
+int flame_compare_write_table(const struct flame_diff *d, const struct flame_compare_write_options *options, FILE *out)
+{
+	int err;
+
+	put_head(d, options, out);
+	err = put_list(d, options, false, out);
+	if (!err && options->paths)
+		err = put_list(d, options, true, out);
+	return err ? err : ferror(out) ? FLAME_EIO : 0;
+}
