@@ -51,7 +51,7 @@ struct doctor_finding {
 };
 
 /* A way to record the target: commands that are typed one after the other. */
-#define DOCTOR_STEPS 4
+#define DOCTOR_STEPS 5
 struct doctor_plan {
 	const char *purpose;		/* "on-cpu", "off-cpu"; constant */
 	const char *title;		/* constant */

@@ -223,6 +223,7 @@ static void plan_perf(struct doctor *d, const char *title, const char *extra, co
 			doctor_step(d, plan, "%s", between);
 		doctor_step(d, plan, "fgconv perf.data -o flame.folded");
 		doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
+		doctor_step(d, plan, "fgreport perf.data");
 		find_missing(d, plan, DOCTOR_PERF, perf_package);
 		if (!strcmp(chains, "-g"))
 			find_torn_libraries(d);
