@@ -36,7 +36,7 @@
 /* For each finding the special cases first; the last one of an id fits all. */
 static const struct flame_remedy remedies[] = {
 	{ "few-samples", PERF, ALL, "the recording was short or slow, or the program hardly ran",
-	  "record longer (perf record … -- sleep 60) or more often (-F 499)" },
+	  "record longer, or more often (-F 499)" },
 	{ "few-samples", BPFTRACE, ALL, "the script ran for a short time, or sampled slowly",
 	  "let it run longer, or sample more often (profile:hz:499)" },
 	{ "few-samples", BCC, ALL, "the tool ran for a short time, or sampled slowly",
@@ -231,6 +231,7 @@ static const struct recorder {
 	enum flame_recorder recorder;
 } recorders[] = {
 	{ "perf", "perf", PERF },
+	{ "fgrecord", NULL, PERF },	/* its options have the same names */
 	{ NULL, "perfdata", PERF },
 	{ "bpftrace", "bpftrace", BPFTRACE },
 	{ "bcc", "bcc", BCC },
