@@ -887,7 +887,9 @@ bool flame_owner_shows_go(struct flame_span name)
 
 bool flame_owner_shows_rust(struct flame_span name)
 {
-	static const char *const starts[] = { "std::rt::", "__rust_", "<core::", "<alloc::", "core::ops::function::", "rust_" };
+	static const char *const starts[] = {
+		"std::rt::", "__rust_", "<core::", "<alloc::", "core::ops::function::", "rust_",
+	};
 	static const char *const parts[] = { "{closure#", "{{closure}}", " as core::", " as alloc::", " as std::", "{impl#" };
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
