@@ -11,6 +11,7 @@
  *     perfdata_task.c    processes, threads and what they have mapped
  *     perfdata_stack.c   callchains to stacks
  *     perfdata_unwind.c  callchains from copies of stacks
+ *     perfdata_jit.c     names of compiled code, from the dumps of its compilers
  *     perfdata_defer.c   samples whose user callchain comes later
  *     perfdata_switch.c  off-CPU time
  *     perfdata_live.c    the same from the kernel's buffers, without a file
@@ -35,6 +36,7 @@
 #define PERFDATA_CHAIN_MAX 8192				/* entries of a callchain: more than any record holds */
 #define PERFDATA_WINDOW_MAX ((size_t)48 << 20)		/* bytes of records that wait to be put in order */
 #define PERFDATA_MODULES_MAX 1048576
+#define PERFDATA_UNWINDERS 64				/* processes whose files stay open at once */
 #define PERFDATA_DEFERRED_MAX ((size_t)16 << 20)	/* bytes of callchains that wait for their user's part */
 
 enum perfdata_record_type {
@@ -236,6 +238,7 @@ struct perfdata_thread {
 	flame_stack root;
 	flame_task task;
 	bool has_root;
+	bool exited;
 	/* Off-CPU time. */
 	bool is_out;
 	uint64_t out_time;
@@ -243,6 +246,12 @@ struct perfdata_thread {
 	flame_type out_type;
 	/* Samples whose user part comes later. */
 	uint32_t deferred;	/* row of the newest; 0: none */
+};
+
+/* What a JIT compiler wrote of its code. */
+struct perfdata_dump {
+	int32_t pid;
+	char *path;	/* owned */
 };
 
 struct perfdata_tasks {
@@ -258,9 +267,12 @@ struct perfdata_tasks {
 	struct perfdata_maps kernel;
 	uint32_t *unwinding;	/* a ring of processes with an unwinder */
 	size_t nr_unwinding;
+	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
+	struct perfdata_dump *dumps;
+	size_t nr_dumps, room_dumps;
 	bool too_many_maps, too_many_modules;
 };
 
@@ -414,6 +426,8 @@ int perfdata_tasks_init(struct perfdata *pd);
 void perfdata_tasks_release(struct perfdata *pd);
 /* MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
 int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r);
+/* Forget what has exited, but for processes of which late samples may come: rows change. Return: false without memory. */
+bool perfdata_tasks_forget(struct perfdata *pd);
 /* Return: the thread's row; 0 without memory. */
 uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 /* Return: what @pid has mapped; NULL: nothing. */
@@ -457,6 +471,14 @@ size_t perfdata_unwind(struct perfdata *pd, const struct perfdata_sample *s, int
 		       uint64_t ips[FLAME_UNWIND_FRAMES_MAX], bool *cut);
 void perfdata_unwind_notes(struct perfdata *pd);
 
+/* ---- perfdata_jit.c ---- */
+
+/* @pid has mapped the file at @path: remember it if it is a dump. Return: false without memory. */
+bool perfdata_jit_note(struct perfdata *pd, int32_t pid, const char *path);
+/* Name the code of @pid in its PERF_MAP module @module. Return: 0 or FLAME_ENOMEM. */
+int perfdata_jit_symbols(struct perfdata *pd, int32_t pid, struct flame_symbols *symbols, flame_module module);
+void perfdata_jit_release(struct perfdata *pd);
+
 /* ---- perfdata_defer.c ---- */
 
 /* Return: true where the user's part of the callchain comes in a record of its own. */
@@ -482,6 +504,8 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 /* The thread is seen running at @time; @is_switch: it was switched in just then. Return: 0, or a failure. */
 int perfdata_switch_in(struct perfdata *pd, uint32_t thread, uint64_t time, bool is_switch);
 void perfdata_switch_notes(struct perfdata *pd);
+/* Make both types, time that threads were blocked first. */
+void perfdata_switch_types(struct perfdata *pd);
 
 /* ---- perfdata_live.c ---- */
 

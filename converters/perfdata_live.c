@@ -18,6 +18,7 @@
 
 #define PLACES_MAX 4096			/* roots of processes that are told apart */
 #define HOLES_BYTES ((size_t)8 << 20)	/* of addresses that are remembered to have one */
+#define TASKS_SPARE 16384		/* threads and processes that may have exited without being forgotten */
 #define SYMBOLS_MODULES_MAX 16384	/* with more, what was read for one profile is not kept for the next */
 
 /* Where processes see their files: one root directory in one mount namespace. */
@@ -46,6 +47,7 @@ struct perfdata_live {
 	struct hole *holes;
 	size_t nr_holes, room_holes, nr_unfilled;
 	struct flame_cache hole_rows;
+	size_t nr_tasks;	/* threads and processes after those that exited were forgotten last */
 	uint64_t nr_samples, nr_lost;
 };
 
@@ -310,9 +312,17 @@ int perfdata_live_known(struct perfdata_live *live, const void *data, size_t siz
 
 int perfdata_live_round(struct perfdata_live *live)
 {
+	struct perfdata_tasks *t = &live->pd.tasks;
 	int err = perfdata_stream_round(&live->stream, false);
 
-	return err ? err : use_ready(live);
+	if (!err)
+		err = use_ready(live);
+	/* Memory follows what there is, not all that there ever was. */
+	if (!err && t->nr_threads + t->nr_processes > 2 * live->nr_tasks + TASKS_SPARE) {
+		err = perfdata_tasks_forget(&live->pd) ? 0 : FLAME_ENOMEM;
+		live->nr_tasks = t->nr_threads + t->nr_processes;
+	}
+	return err;
 }
 
 /* ---- beginning and end ---- */
@@ -445,6 +455,8 @@ struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const str
 		return NULL;
 	}
 	place_row(live, getpid());
+	if (options->offcpu)
+		perfdata_switch_types(pd);
 	return live;
 }
 

@@ -188,6 +188,7 @@ uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid)
 	uint32_t row = find_thread(t, tid);
 
 	if (row) {
+		t->threads[row].exited = false;
 		/* The first that is told of a thread may be a switch to it, without its process. */
 		if (pid != -1 && t->threads[row].pid != pid) {
 			t->threads[row].pid = pid;
@@ -251,6 +252,50 @@ static int note_exit(struct perfdata_tasks *t, uint32_t row)
 		forget_maps(&t->processes[*slot]);
 	*slot = row;
 	return 0;
+}
+
+/* Processes without mappings are those that exited longest ago. @rows gets each process's new row. */
+static void forget_processes(struct perfdata_tasks *t, uint32_t *rows)
+{
+	size_t nr = 1;
+
+	for (size_t i = 1; i < t->nr_processes; i++) {
+		const struct perfdata_process *p = &t->processes[i];
+
+		if (p->exited && !p->maps && !p->unwind)
+			continue;
+		rows[i] = (uint32_t)nr;
+		t->processes[nr++] = *p;
+	}
+	t->nr_processes = nr;
+	for (size_t i = 0; i < EXITED_KEPT; i++)
+		t->exited[i] = rows[t->exited[i]];
+	for (size_t i = 0; t->unwinding && i < PERFDATA_UNWINDERS; i++)
+		t->unwinding[i] = rows[t->unwinding[i]];
+}
+
+bool perfdata_tasks_forget(struct perfdata *pd)
+{
+	struct perfdata_tasks *t = &pd->tasks;
+	uint32_t *rows = calloc(t->nr_processes, sizeof(*rows));
+	size_t nr = 1;
+
+	if (!rows)
+		return false;
+	forget_processes(t, rows);
+	free(rows);
+	for (size_t i = 1; i < t->nr_threads; i++) {
+		if (!t->threads[i].exited || t->threads[i].deferred)
+			t->threads[nr++] = t->threads[i];
+	}
+	t->nr_threads = nr;
+	index_clear(&t->process_index);
+	index_clear(&t->thread_index);
+	for (size_t i = 1; i < t->nr_processes; i++)
+		index_put(&t->process_index, process_hash(t, i), (uint32_t)i);
+	for (size_t i = 1; i < t->nr_threads; i++)
+		index_put(&t->thread_index, thread_hash(t, i), (uint32_t)i);
+	return true;
 }
 
 /* Modules. */
@@ -423,6 +468,9 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	if (!row)
 		return FLAME_ENOMEM;
 	map.module = module_of(pd, m, &identity);
+	/* While it runs a dump is not complete; its perf map is looked at again and again. */
+	if (m->executable && !pd->live && !perfdata_jit_note(pd, m->pid, m->name))
+		return FLAME_ENOMEM;
 	if (!map.module)
 		return t->too_many_modules ? 0 : FLAME_ENOMEM;
 	if (identity)
@@ -571,8 +619,10 @@ static int read_exit(struct perfdata *pd, const struct perfdata_record *r)
 	pid = (int32_t)perfdata_u32(pd, r->data + 8);
 	tid = (int32_t)perfdata_u32(pd, r->data + 16);
 	row = find_thread(t, tid);
-	if (row)
+	if (row) {
 		t->threads[row].is_out = false;
+		t->threads[row].exited = true;
+	}
 	row = pid == tid ? perfdata_process_find(t, pid) : 0;
 	return row ? note_exit(t, row) : 0;
 }
@@ -664,5 +714,7 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->module_index.slots);
 	free(t->exited);
 	free(t->unwinding);
+	flame_unwind_files_free(t->unwind_files);
+	perfdata_jit_release(pd);
 	free(t->kernel.maps);
 }

@@ -800,6 +800,11 @@ int v8_timeline_end(struct flame_reader *rd, struct v8_timeline *line, int64_t e
 	if (end < line->now || __builtin_sub_overflow(end, line->now, &lasted))
 		end = line->now;
 	err = end_sample(rd, line, end);
+	/* By a clock of no origin. */
+	if (line->started && !line->counts && line->first >= 0 && line->now > line->first) {
+		flame_meta_time(rd->profile, (uint64_t)line->first + 1);
+		flame_meta_time(rd->profile, (uint64_t)line->now + 1);
+	}
 	return err ? err : flush_sums(rd, line);
 }
 

@@ -340,7 +340,7 @@ static int make_whole(struct job *job)
 	if (!s->rd.profile || !s->rd.state)
 		return FLAME_ENOMEM;
 	memcpy(s->rd.state, job->rd.state, job->rd.converter->state_size);
-	return 0;
+	return flame_thread_count(job->rd.options) > 1 ? flame_input_decode_ahead(&s->input) : 0;
 }
 
 static int no_samples(struct job *job)

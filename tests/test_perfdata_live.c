@@ -311,10 +311,20 @@ static void test_damaged(void **state)
 	release(&r);
 }
 
+static void give_exit(struct perfdata_live *live, uint64_t time, uint32_t pid)
+{
+	struct record r = { .nr = 0 };
+
+	put(&r, pair(pid, 1));
+	put(&r, pair(pid, 1));
+	put(&r, time);
+	put_tail(&r, time);
+	give(live, &r, PERF_RECORD_EXIT, 0);
+}
+
 static void test_processes(void **state)
 {
 	struct recording r = { 0 };
-	struct record exit = { .nr = 0 };
 	int32_t *pids;
 
 	(void)state;
@@ -325,16 +335,51 @@ static void test_processes(void **state)
 	assert_int_equal(perfdata_live_processes(r.live, &pids), 1);
 	assert_int_equal(pids[0], PID);
 	free(pids);
-	put(&exit, pair(PID, 1));
-	put(&exit, pair(PID, 1));
-	put(&exit, 3);
-	put_tail(&exit, 3);
-	give(r.live, &exit, PERF_RECORD_EXIT, 0);
+	give_exit(r.live, 3, PID);
 	assert_int_equal(perfdata_live_round(r.live), 0);
 	assert_int_equal(perfdata_live_round(r.live), 0);
 	assert_int_equal(perfdata_live_processes(r.live, &pids), 0);
 	free(pids);
 	end(&r);
+	release(&r);
+}
+
+static void give_fork(struct perfdata_live *live, uint64_t time, uint32_t pid)
+{
+	struct record r = { .nr = 0 };
+
+	put(&r, pair(pid, PID));
+	put(&r, pair(pid, PID));
+	put(&r, time);
+	put_tail(&r, time);
+	give(live, &r, PERF_RECORD_FORK, 0);
+}
+
+/* Of more processes than are kept those that live still have their names and files. */
+static void test_many_processes(void **state)
+{
+	struct recording r = { 0 };
+	uint64_t time = 10;
+	int32_t *pids;
+
+	(void)state;
+	begin_clock(&r);
+	give_map(r.live, 1, 0x1000, "/nonexistent/file");
+	give_comm(r.live, 2, "parent");
+	for (uint32_t i = 0; i < 60000; i++) {
+		give_fork(r.live, time++, 1000 + i);
+		give_exit(r.live, time++, 1000 + i);
+		if (i % 1000 == 0)
+			assert_int_equal(perfdata_live_round(r.live), 0);
+		if (i % 20000 == 0)
+			give_sample(r.live, time++, 0x1010);
+	}
+	assert_int_equal(perfdata_live_round(r.live), 0);
+	assert_int_equal(perfdata_live_processes(r.live, &pids), 1);
+	free(pids);
+	give_sample(r.live, time, 0x1010);
+	end(&r);
+	assert_folded(r.profile, 1, "parent;[file] 4\n");
 	release(&r);
 }
 
@@ -440,7 +485,7 @@ static void test_blocked_across(void **state)
 	write_map("w", "1000 100 jit\n");
 	end(&first);
 	perfdata_live_take_symbols(second.live, first.live);
-	assert_folded(first.profile, 2, "vm;jit_[j] 50\n");
+	assert_folded(first.profile, 1, "vm;jit_[j] 50\n");
 	release(&first);
 	give_in(second.live, 5000);
 	end(&second);
@@ -454,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order), cmocka_unit_test(test_late_names), cmocka_unit_test(test_rewritten_map),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_damaged), cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_blocked_across),
 	};
 

@@ -90,6 +90,7 @@ static bool open_profile(struct record_session *s)
 	clock_gettime(CLOCK_REALTIME, &ts);
 	s->started_at = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	s->started = now();
+	s->nr_lost_seen = 0;
 	s->live = NULL;
 	s->profile = flame_profile_new(&options);
 	if (s->profile)
@@ -113,6 +114,8 @@ static uint64_t count_lost(struct record_session *s, uint64_t told)
 
 static void tell_samples(struct record_session *s, struct record_result *r)
 {
+	/* Some files of a series may be missing for that reason. */
+	enum flame_severity empty = s->tool.record.every > 0 ? FLAME_NOTE : FLAME_ERROR;
 	uint64_t told;
 
 	r->nr_samples = perfdata_live_count(s->live, &told);
@@ -122,9 +125,9 @@ static void tell_samples(struct record_session *s, struct record_result *r)
 			       "%llu records were lost, and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
 			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
 	if (!r->nr_samples && s->tool.read.offcpu)
-		flame_diag_add(&s->diag, FLAME_ERROR, "no samples in %.1f s: no thread was switched out", r->seconds);
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: no thread was switched out", r->seconds);
 	else if (!r->nr_samples)
-		flame_diag_add(&s->diag, FLAME_ERROR, "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
 }
 
 /* Write the profile to @path. Return: the status to exit with, after printing what failed. */
@@ -144,6 +147,8 @@ static int finish(struct record_session *s, const char *path)
 		flame_diag_add(&s->diag, FLAME_ERROR, s->tool.read.offcpu ? "no thread that was switched out went on meanwhile" :
 			       "no stack is left: --only, --exclude or --focus dropped all");
 	tool_print_diag(&s->tool, 0, &s->diag);
+	if (!err && !r.nr_samples && s->tool.record.every > 0)
+		return 0;
 	if (err || !flame_nr_samples(s->profile))
 		return 1;
 	r.profile = s->profile;
@@ -259,6 +264,24 @@ static bool child_ended(const struct record_session *s)
 	       info.si_pid == s->target.child;
 }
 
+/* Of what was lost some may have told of files and names. */
+static int know_again(struct record_session *s)
+{
+	int32_t *pids = NULL;
+	uint64_t lost;
+	size_t nr;
+	int err;
+
+	perfdata_live_count(s->live, &lost);
+	if (lost == s->nr_lost_seen)
+		return 0;
+	s->nr_lost_seen = lost;
+	nr = s->target.all ? 0 : perfdata_live_processes(s->live, &pids);
+	err = record_known(s->live, pids, nr, s->target.all);
+	free(pids);
+	return err;
+}
+
 /* What is not told by records: names of code that compilers made, processors. */
 static int look(struct record_session *s, double time)
 {
@@ -268,6 +291,8 @@ static int look(struct record_session *s, double time)
 		return 0;
 	s->looked = time;
 	err = perfdata_live_refresh(s->live);
+	if (!err)
+		err = know_again(s);
 	return err ? err : record_open_more(s);
 }
 

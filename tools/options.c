@@ -30,6 +30,7 @@ struct option {
 #define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
 #define ALL (STACKS | PROGRAM_REPORT)
 #define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
+#define EVERY (SAMPLES | PROGRAM_DOCTOR)	/* also what reads no samples */
 #define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
 #define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
 #define PICTURE (DRAWING | PROGRAM_DIFF)	/* what a differential has too */
@@ -238,6 +239,25 @@ static const char *set_diff_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* Return: whether @value is a whole number from 1 to @max. */
+static bool set_whole(unsigned int *to, const char *value, unsigned int max)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	*to = (unsigned int)n;
+	return end != value && !*end && *value != '-' && n >= 1 && n <= max;
+}
+
+/* Paths are put behind it. */
+static const char *set_root(struct tool *tool, const char *value)
+{
+	size_t len = strlen(value);
+
+	tool->root = value;
+	return !len || value[len - 1] == '/' ? "wants a directory, without a slash at its end" : NULL;
+}
+
 static const char *set_report_to(struct tool *tool, const char *value)
 {
 	if (strcmp(value, "markdown") && strcmp(value, "text") && strcmp(value, "json"))
@@ -368,6 +388,16 @@ static const char *set_duration(struct tool *tool, const char *value)
 	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, more than 0" : NULL;
 }
 
+static const char *set_whole_duration(struct tool *tool, const char *value)
+{
+	unsigned int seconds;
+
+	if (!set_whole(&seconds, value, 86400))
+		return "wants 1 to 86400 seconds";
+	tool->record.duration = seconds;
+	return NULL;
+}
+
 static const char *set_every(struct tool *tool, const char *value)
 {
 	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, at least 0.1" : NULL;
@@ -411,8 +441,8 @@ static const char *set_call_graph(struct tool *tool, const char *value)
 }
 
 static const struct option options[] = {
-	{ "help", 'h', CUSTOM, SAMPLES, NULL, "print this and exit", 0, NULL },
-	{ "version", 'V', CUSTOM, SAMPLES, NULL, "print the version and exit", 0, NULL },
+	{ "help", 'h', CUSTOM, EVERY, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, EVERY, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
 	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
 	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
@@ -430,7 +460,7 @@ static const struct option options[] = {
 	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
 	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
-	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, ALL | PROGRAM_DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
@@ -520,6 +550,10 @@ static const struct option options[] = {
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "frequency", 'F', CUSTOM, PROGRAM_DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_frequency },
+	{ "duration", 'd', CUSTOM, PROGRAM_DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_whole_duration },
+	{ "json", 0, FLAG, PROGRAM_DOCTOR, NULL, "print JSON", FIELD(json), NULL },
+	{ "root", 0, CUSTOM, PROGRAM_DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
 	{ "quiet", 'q', FLAG, SAMPLES, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
@@ -575,6 +609,11 @@ static void print_help(const struct tool *tool)
 		for (size_t i = 0; flame_palette_names[i]; i++)
 			printf(" %s", flame_palette_names[i]);
 		putchar('\n');
+	}
+	if (tool->program == PROGRAM_DOCTOR) {
+		printf("\nExit status: 0 the first of the printed commands can be used now; 1 something prevents it, or the target\n"
+		       "cannot be examined; 2 wrong usage.\n");
+		return;
 	}
 	if (tool->program == PROGRAM_RECORD) {
 		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
@@ -681,13 +720,7 @@ static const char *set_number(double *to, const char *value)
 
 static const char *set_count(unsigned int *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (end == value || *end || *value == '-' || n < 1 || n > 1024)
-		return "wants a number from 1 to 1024";
-	*to = (unsigned int)n;
-	return NULL;
+	return set_whole(to, value, 1024) ? NULL : "wants a number from 1 to 1024";
 }
 
 /* Return: NULL, or what is wrong with @value. */
@@ -826,6 +859,12 @@ static int check(struct tool *tool)
 		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_DOCTOR && tool->nr_inputs) {
+		tool_message(tool, "error", "wants a pid, a file or a command, not '%s'", tool->inputs[0]);
+		return usage_error(tool);
+	}
+	if (tool->program == PROGRAM_DOCTOR)
+		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
 	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
@@ -852,7 +891,7 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct option *o;
 
-		if (tool->program == PROGRAM_RECORD && (arg[0] != '-' || !strcmp(arg, "--"))) {
+		if (tool->program & (PROGRAM_RECORD | PROGRAM_DOCTOR) && (arg[0] != '-' || !strcmp(arg, "--"))) {
 			take_command(tool, argc - i, argv + i);
 			break;
 		}

@@ -13,6 +13,7 @@ enum program {
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
 	PROGRAM_REPORT = 8,
+	PROGRAM_DOCTOR = 16,
 	PROGRAM_RECORD = 32,
 };
 
@@ -23,7 +24,7 @@ enum program {
 #define MAX_FAIL_ON 32
 #define MAX_REPORTED 14	/* inputs of a report, besides those of options */
 
-/* How fgrecord records. */
+/* How fgrecord records, and what fgdoctor prints. */
 struct tool_record {
 	const char *pids, *cpus;	/* lists; NULL: not given */
 	bool all;			/* the machine */
@@ -70,6 +71,8 @@ struct tool {
 	struct flame_owner owner;	/* fgreport's; released by it */
 	const char *before;		/* fgreport's; NULL: nothing to compare with */
 	const char *offcpu_profile;	/* fgreport's; NULL: none */
+	bool json;
+	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
@@ -101,6 +104,9 @@ void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
 /* The same in the format that is asked for. */
 int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
+
+/* Write @s with nothing in it that acts on a terminal. */
+void tool_print_safe(FILE *out, const char *s);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

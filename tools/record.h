@@ -135,6 +135,7 @@ struct record_session {
 	uint64_t started_at;		/* ns since 1970 */
 	double looked, printed;
 	uint64_t nr_lost_before;	/* in earlier profiles of a series */
+	uint64_t nr_lost_seen;		/* of this profile, when what is mapped was read again */
 	struct record_series series;
 };
 

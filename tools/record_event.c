@@ -86,15 +86,15 @@ static char *set_tracepoint(struct record_event *e, const char *name)
 {
 	static const char *const mounts[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	const char *colon = strchr(name, ':'), *id;
-	char system[64], path[256], *format = NULL, *wrong = NULL;
+	char system[64], path[2][256], *format = NULL, *wrong = NULL;
 	size_t len = 0;
 
 	if (colon == name || !colon[1] || strchr(name, '/') || (size_t)(colon - name) >= sizeof(system))
 		return strdup("a tracepoint is SYSTEM:NAME, such as sched:sched_switch");
 	snprintf(system, sizeof(system), "%.*s", (int)(colon - name), name);
 	for (size_t i = 0; i < 2 && !format; i++) {
-		snprintf(path, sizeof(path), "%s/events/%s/%.100s/format", mounts[i], system, colon + 1);
-		format = read_file(path, &len);
+		snprintf(path[i], sizeof(path[i]), "%s/events/%s/%.100s/format", mounts[i], system, colon + 1);
+		format = read_file(path[i], &len);
 		if (!format && errno == EACCES)
 			break;
 	}
@@ -102,7 +102,7 @@ static char *set_tracepoint(struct record_event *e, const char *name)
 	e->is_tracepoint = true;
 	e->is_denied = !format && (errno == EACCES || errno == EPERM);
 	if (!id) {
-		if (asprintf(&wrong, "the tracepoint %s cannot be read: %s: %s", name, path, strerror(format ? EINVAL : errno)) < 0)
+		if (asprintf(&wrong, "the tracepoint %s cannot be read: %s: %s", name, path[0], strerror(format ? EINVAL : errno)) < 0)
 			wrong = NULL;
 		free(format);
 		return wrong ? wrong : strdup("out of memory");

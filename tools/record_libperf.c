@@ -126,6 +126,7 @@ int buffers_open(struct buffers **buffers, const struct buffers_wanted *wanted, 
 	return 0;
 }
 
+/* libperf 6.1 never gives up an event's own references to the two maps, a few bytes; newer ones do. */
 void buffers_close(struct buffers *b)
 {
 	if (!b)

@@ -94,13 +94,12 @@ static bool same_unit(const struct flame_profile *a, flame_type x, const struct 
 	return s.len == t.len && !memcmp(s.s, t.s, s.len);
 }
 
-/* Return: what @p grew by since the recording that --diff names; NULL after printing why there is none. */
-static struct flame_profile *subtract(struct tool *tool, const struct flame_profile *p, flame_type type)
+/* Set @diff to what changed since the recording that --diff names. Return: 0, or 1 after printing why it cannot be. */
+static int compare(struct tool *tool, const struct flame_profile *p, flame_type type, struct flame_diff *diff)
 {
 	struct tool reader = { .program = PROGRAM_DIFF, .name = tool->name, .read = tool->read, .quiet = tool->quiet,
 			       .inputs = { tool->record.diff }, .nr_inputs = 1 };
 	struct flame_profile *before;
-	struct flame_diff diff = { 0 };
 	flame_type before_type;
 	int err = 0;
 
@@ -117,11 +116,11 @@ static struct flame_profile *subtract(struct tool *tool, const struct flame_prof
 			     tool->record.diff);
 	}
 	if (before_type)
-		err = flame_diff_init(&diff, before, before_type, p, type, false);
+		err = flame_diff_init(diff, before, before_type, p, type, false);
 	if (err)
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	flame_profile_free(before);
-	return diff.profile;
+	return err || !before_type;
 }
 
 /* ---- all ---- */
@@ -136,29 +135,33 @@ static int write_as(struct tool *tool, const struct flame_profile *p, flame_type
 	return tool_convert(tool, p, type);
 }
 
+/* Widths and colours of a differential are fgdiff's. */
+static int write_difference(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	struct flame_svg_options given = tool->svg;
+	char *countname = given.countname ? NULL : tool_count_name(tool, p, type);
+	struct flame_diff diff;
+	int status = compare(tool, p, type, &diff);
+
+	if (!status) {
+		if (countname)
+			tool->svg.countname = countname;
+		tool->svg.diff = &diff;
+		status = write_as(tool, diff.profile, type);
+		tool->svg = given;
+		flame_diff_release(&diff);
+	}
+	free(countname);
+	return status;
+}
+
 static int write_profile(struct tool *tool, struct record_result *r)
 {
 	flame_type type = tool_choose_type(tool, 0, r->profile);
-	struct flame_profile *diff = NULL;
-	int status = 1;
 
 	if (!type)
 		return 1;
-	if (!tool->record.diff)
-		return write_as(tool, r->profile, type);
-	diff = subtract(tool, r->profile, type);
-	if (diff) {
-		char *countname = tool->svg.countname ? NULL : tool_count_name(tool, r->profile, type);
-		const char *given = tool->svg.countname;
-
-		if (!given)
-			tool->svg.countname = countname;
-		status = write_as(tool, diff, type);
-		tool->svg.countname = given;
-		free(countname);
-	}
-	flame_profile_free(diff);
-	return status;
+	return tool->record.diff ? write_difference(tool, r->profile, type) : write_as(tool, r->profile, type);
 }
 
 int record_write(struct tool *tool, struct record_result *result, const char *path)
