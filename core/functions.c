@@ -160,9 +160,13 @@ static bool make_functions(struct builder *b)
 		return false;
 	f->functions[0] = (struct flame_function){ .name = { "", 0 }, .module = { "", 0 }, .file = { "", 0 } };
 	f->nr_functions = 1;
-	b->owner->is_go = false;
-	for (flame_frame i = 1; i < flame_nr_frames(f->profile) && !b->owner->is_go; i++)
-		b->owner->is_go = flame_owner_shows_go(flame_string_get(f->profile, flame_frame_get(f->profile, i)->name));
+	b->owner->is_go = b->owner->is_rust = false;
+	for (flame_frame i = 1; i < flame_nr_frames(f->profile); i++) {
+		struct flame_span name = flame_string_get(f->profile, flame_frame_get(f->profile, i)->name);
+
+		b->owner->is_go = b->owner->is_go || flame_owner_shows_go(name);
+		b->owner->is_rust = b->owner->is_rust || flame_owner_shows_rust(name);
+	}
 	return map_frames(b, true) && map_frames(b, false);
 }
 

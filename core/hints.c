@@ -42,7 +42,8 @@ static const struct entry {
 	    "garbage collection: look at the allocs profile; fewer pointers and a higher "
 	    "GOGC or GOMEMLIMIT may help",
 	    "https://go.dev/doc/gc-guide" }, NAMES, CPU, 0,
-	  { "runtime.gc", "runtime.bgsweep", "runtime.scan", "runtime.markroot" } },
+	  { "runtime.gc", "runtime.bgsweep", "runtime.bgscavenge", "runtime.scan",
+	    "runtime.markroot", "runtime.sweepone", "runtime.(*gc", "runtime.(*sweepLocked)" } },
 	{ { "gc-v8", 0.08, "garbage collection: look at the allocation profile (node --heap-prof) and at --max-semi-space-size",
 	    "https://nodejs.org/en/learn/diagnostics/memory/using-gc-traces" }, NAMES, CPU, 0,
 	  { "(garbage collector)", "Minor GC", "Major GC",

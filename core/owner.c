@@ -34,6 +34,10 @@ enum where {
 	NAME,		/* the name starts with it */
 	NAME_HAS,
 	GO,		/* NAME, in Go programs */
+	RUST,		/* NAME, in Rust programs: "core::" is a namespace in many others */
+	EXE,		/* the file name of the module is it, with a version behind it or none */
+	PYTHON,		/* the source file's path starts with it, and is Python's */
+	NODE,		/* the same for JavaScript */
 	BASE,		/* the file name of the module starts with it */
 	PATH,		/* the path of the source file or of the module starts with it */
 	PATH_HAS,
@@ -48,6 +52,7 @@ struct rule {
 
 struct rules {
 	const char *why;
+	bool is_native;			/* names of C that other languages' functions have too */
 	const struct rule *rules;	/* ended by one without text */
 };
 
@@ -228,8 +233,8 @@ static const struct rule allocators[] = {
 	{ NAME, "__rust_dealloc", FLAME_CODE_ALLOCATOR },
 	{ NAME, "__rust_realloc", FLAME_CODE_ALLOCATOR },
 	{ NAME, "__rdl_", FLAME_CODE_ALLOCATOR },
-	{ NAME, "alloc::alloc::", FLAME_CODE_ALLOCATOR },
-	{ NAME, "alloc::raw_vec::", FLAME_CODE_ALLOCATOR },
+	{ RUST, "alloc::alloc::", FLAME_CODE_ALLOCATOR },
+	{ RUST, "alloc::raw_vec::", FLAME_CODE_ALLOCATOR },
 	{ NAME, "runtime.mallocgc", FLAME_CODE_ALLOCATOR },
 	{ NAME_IS, "runtime.newobject", FLAME_CODE_ALLOCATOR },
 	{ NAME, "runtime.makeslice", FLAME_CODE_ALLOCATOR },
@@ -320,7 +325,7 @@ static const struct rule runtimes[] = {
 	{ NAME, "uv_", FLAME_CODE_RUNTIME },
 	{ NAME, "uv__", FLAME_CODE_RUNTIME },
 	{ FILE_STARTS, "node:", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "internal/", FLAME_CODE_STANDARD },
+	{ NODE, "internal/", FLAME_CODE_STANDARD },
 	{ NAME_HAS, " node:internal/", FLAME_CODE_STANDARD },
 	{ NAME, "runtime.", FLAME_CODE_RUNTIME },
 	{ NAME, "runtime/internal/", FLAME_CODE_RUNTIME },
@@ -439,12 +444,12 @@ static const struct rule libc[] = {
 
 static const struct rule standard[] = {
 	{ NAME, "std::", FLAME_CODE_STANDARD },
-	{ NAME, "core::", FLAME_CODE_STANDARD },
-	{ NAME, "alloc::", FLAME_CODE_STANDARD },
+	{ RUST, "core::", FLAME_CODE_STANDARD },
+	{ RUST, "alloc::", FLAME_CODE_STANDARD },
 	{ NAME, "<std::", FLAME_CODE_STANDARD },
-	{ NAME, "<core::", FLAME_CODE_STANDARD },
-	{ NAME, "<alloc::", FLAME_CODE_STANDARD },
-	{ NAME, "<&", FLAME_CODE_STANDARD },
+	{ RUST, "<core::", FLAME_CODE_STANDARD },
+	{ RUST, "<alloc::", FLAME_CODE_STANDARD },
+	{ RUST, "<&", FLAME_CODE_STANDARD },
 	{ NAME, "__gnu_cxx::", FLAME_CODE_STANDARD },
 	{ NAME, "__cxxabiv1::", FLAME_CODE_STANDARD },
 	{ NAME, "__cxa_", FLAME_CODE_STANDARD },
@@ -625,19 +630,19 @@ static const struct rule known_libraries[] = {
 	{ NAME, "google::protobuf::", FLAME_CODE_LIBRARY },
 	{ NAME, "absl::", FLAME_CODE_LIBRARY },
 	{ NAME, "Eigen::", FLAME_CODE_LIBRARY },
-	{ NAME, "tokio::", FLAME_CODE_LIBRARY },
-	{ NAME, "<tokio::", FLAME_CODE_LIBRARY },
-	{ NAME, "futures_", FLAME_CODE_LIBRARY },
-	{ NAME, "hyper::", FLAME_CODE_LIBRARY },
-	{ NAME, "serde::", FLAME_CODE_LIBRARY },
-	{ NAME, "serde_json::", FLAME_CODE_LIBRARY },
-	{ NAME, "<serde_json::", FLAME_CODE_LIBRARY },
-	{ NAME, "rayon::", FLAME_CODE_LIBRARY },
-	{ NAME, "rayon_core::", FLAME_CODE_LIBRARY },
-	{ NAME, "hashbrown::", FLAME_CODE_LIBRARY },
-	{ NAME, "<hashbrown::", FLAME_CODE_LIBRARY },
-	{ NAME, "regex_automata::", FLAME_CODE_LIBRARY },
-	{ NAME, "regex::", FLAME_CODE_LIBRARY },
+	{ RUST, "tokio::", FLAME_CODE_LIBRARY },
+	{ RUST, "<tokio::", FLAME_CODE_LIBRARY },
+	{ RUST, "futures_", FLAME_CODE_LIBRARY },
+	{ RUST, "hyper::", FLAME_CODE_LIBRARY },
+	{ RUST, "serde::", FLAME_CODE_LIBRARY },
+	{ RUST, "serde_json::", FLAME_CODE_LIBRARY },
+	{ RUST, "<serde_json::", FLAME_CODE_LIBRARY },
+	{ RUST, "rayon::", FLAME_CODE_LIBRARY },
+	{ RUST, "rayon_core::", FLAME_CODE_LIBRARY },
+	{ RUST, "hashbrown::", FLAME_CODE_LIBRARY },
+	{ RUST, "<hashbrown::", FLAME_CODE_LIBRARY },
+	{ RUST, "regex_automata::", FLAME_CODE_LIBRARY },
+	{ RUST, "regex::", FLAME_CODE_LIBRARY },
 	{ NAME, "StackProf.", FLAME_CODE_LIBRARY },
 	{ NAME, "Gem::", FLAME_CODE_LIBRARY },
 	{ NAME, "Bundler::", FLAME_CODE_LIBRARY },
@@ -646,71 +651,111 @@ static const struct rule known_libraries[] = {
 
 /* py-spy and others show files of Python's own library without the path in front. */
 static const struct rule python_files[] = {
-	{ FILE_STARTS, "threading.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "json/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "asyncio/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "concurrent/futures/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "multiprocessing/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "importlib/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "logging/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "unittest/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "urllib/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "http/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "email/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "xml/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "re/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "collections/", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "socket.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "socketserver.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "selectors.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "ssl.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "subprocess.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "queue.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "copy.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "pickle.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "random.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "runpy.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "contextlib.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "functools.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "enum.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "decimal.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "datetime.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "typing.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "zipfile.py", FLAME_CODE_STANDARD },
-	{ FILE_STARTS, "tarfile.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "threading.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "json/__init__.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "json/encoder.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "json/decoder.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "json/scanner.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "asyncio/", FLAME_CODE_STANDARD },
+	{ PYTHON, "concurrent/futures/", FLAME_CODE_STANDARD },
+	{ PYTHON, "multiprocessing/", FLAME_CODE_STANDARD },
+	{ PYTHON, "importlib/", FLAME_CODE_STANDARD },
+	{ PYTHON, "logging/__init__.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "logging/handlers.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "logging/config.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "unittest/", FLAME_CODE_STANDARD },
+	{ PYTHON, "urllib/parse.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "urllib/request.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "urllib/response.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "http/client.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "http/server.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "http/cookies.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "http/cookiejar.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "email/parser.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "email/feedparser.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "email/message.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "email/header.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "email/policy.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "xml/etree/", FLAME_CODE_STANDARD },
+	{ PYTHON, "xml/sax/", FLAME_CODE_STANDARD },
+	{ PYTHON, "xml/dom/", FLAME_CODE_STANDARD },
+	{ PYTHON, "re/__init__.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "re/_compiler.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "re/_parser.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "collections/__init__.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "collections/abc.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "socket.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "socketserver.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "selectors.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "ssl.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "subprocess.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "queue.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "copy.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "pickle.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "random.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "runpy.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "contextlib.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "functools.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "enum.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "decimal.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "datetime.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "typing.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "zipfile.py", FLAME_CODE_STANDARD },
+	{ PYTHON, "tarfile.py", FLAME_CODE_STANDARD },
 	{ 0, NULL, 0 },
 };
 
 /* Programs that run others' programs: what of them has no better rule is their own. */
 static const struct rule interpreters[] = {
-	{ BASE, "python", FLAME_CODE_RUNTIME },
-	{ BASE, "node", FLAME_CODE_RUNTIME },
-	{ BASE, "java", FLAME_CODE_RUNTIME },
-	{ BASE, "ruby", FLAME_CODE_RUNTIME },
-	{ BASE, "perl", FLAME_CODE_RUNTIME },
-	{ BASE, "php", FLAME_CODE_RUNTIME },
-	{ BASE, "dotnet", FLAME_CODE_RUNTIME },
-	{ BASE, "deno", FLAME_CODE_RUNTIME },
-	{ BASE, "bun", FLAME_CODE_RUNTIME },
+	{ EXE, "python", FLAME_CODE_RUNTIME },
+	{ EXE, "node", FLAME_CODE_RUNTIME },
+	{ EXE, "java", FLAME_CODE_RUNTIME },
+	{ EXE, "ruby", FLAME_CODE_RUNTIME },
+	{ EXE, "perl", FLAME_CODE_RUNTIME },
+	{ EXE, "php", FLAME_CODE_RUNTIME },
+	{ EXE, "dotnet", FLAME_CODE_RUNTIME },
+	{ EXE, "deno", FLAME_CODE_RUNTIME },
+	{ EXE, "bun", FLAME_CODE_RUNTIME },
 	{ 0, NULL, 0 },
 };
 
 static const struct rules tables[] = {
-	{ "nothing runs there", idle },
-	{ "a function of the kernel", kernel },
-	{ "collects garbage", collectors },
-	{ "compiles or loads code", compilers },
-	{ "allocates or frees memory", allocators },
-	{ "takes or waits for a lock", locks },
-	{ "belongs to the language's runtime", runtimes },
-	{ "belongs to the C library", libc },
-	{ "belongs to the language's standard library", standard },
-	{ "a package of Go's own", go_packages },
-	{ "installed or vendored: its path says so", vendored },
-	{ "a widely used library", known_libraries },
-	{ "a module of Python's own library", python_files },
-	{ "an interpreter's executable", interpreters },
+	{ "nothing runs there", false, idle },
+	{ "a function of the kernel", true, kernel },
+	{ "collects garbage", false, collectors },
+	{ "compiles or loads code", false, compilers },
+	{ "allocates or frees memory", true, allocators },
+	{ "takes or waits for a lock", true, locks },
+	{ "belongs to the language's runtime", false, runtimes },
+	{ "belongs to the C library", true, libc },
+	{ "belongs to the language's standard library", false, standard },
+	{ "a package of Go's own", false, go_packages },
+	{ "installed or vendored: its path says so", false, vendored },
+	{ "a widely used library", false, known_libraries },
+	{ "a module of Python's own library", false, python_files },
+	{ "an interpreter's executable", false, interpreters },
 };
+
+static bool is_exe(struct flame_span base, const char *name)
+{
+	struct flame_span rest = span_from(base, strlen(name));
+
+	return span_starts(base, name) && (!rest.len || strchr("0123456789.-", rest.s[0]));
+}
+
+/* Sources of languages whose functions have names of their own. */
+static bool is_managed(struct flame_span file)
+{
+	static const char *const ends[] = {
+		".py", ".js", ".mjs", ".cjs", ".ts", ".jsx", ".tsx", ".rb", ".php", ".java", ".kt", ".scala", ".cs", ".pl", ".lua",
+	};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		if (span_ends(file, ends[i]))
+			return true;
+	}
+	return span_starts(file, "file://") || span_starts(file, "node:");
+}
 
 static bool matches(const struct flame_owner *o, const struct flame_code_place *place, const struct rule *rule)
 {
@@ -723,6 +768,14 @@ static bool matches(const struct flame_owner *o, const struct flame_code_place *
 		return span_find(place->name, rule->text) < place->name.len;
 	case GO:
 		return o->is_go && span_starts(place->name, rule->text);
+	case RUST:
+		return o->is_rust && span_starts(place->name, rule->text);
+	case EXE:
+		return is_exe(span_base(place->module), rule->text);
+	case PYTHON:
+		return span_starts(place->file, rule->text) && span_ends(place->file, ".py");
+	case NODE:
+		return span_starts(place->file, rule->text) && span_ends(place->file, ".js");
 	case BASE:
 		return span_starts(span_base(place->module), rule->text);
 	case PATH:
@@ -739,8 +792,11 @@ static bool matches(const struct flame_owner *o, const struct flame_code_place *
 static enum flame_code infer(const struct flame_owner *o, const struct flame_code_place *place, const char **why)
 {
 	size_t nr = place->kind == FLAME_KERNEL ? 1 : sizeof(tables) / sizeof(*tables);
+	bool managed = is_managed(place->file);
 
 	for (size_t i = 0; i < nr; i++) {
+		if (managed && tables[i].is_native)
+			continue;
 		for (const struct rule *rule = tables[i].rules; rule->text; rule++) {
 			if (matches(o, place, rule)) {
 				*why = tables[i].why;
@@ -824,6 +880,24 @@ bool flame_owner_shows_go(struct flame_span name)
 
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
 		if (span_starts(name, shown[i]))
+			return true;
+	}
+	return false;
+}
+
+bool flame_owner_shows_rust(struct flame_span name)
+{
+	static const char *const starts[] = {
+		"std::rt::", "__rust_", "<core::", "<alloc::", "core::ops::function::", "rust_",
+	};
+	static const char *const parts[] = { "{closure#", "{{closure}}", " as core::", " as alloc::", " as std::", "{impl#" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		if (span_starts(name, starts[i]))
+			return true;
+	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (span_find(name, parts[i]) < name.len)
 			return true;
 	}
 	return false;

@@ -45,7 +45,8 @@ struct flame_code_place {
 struct flame_owner {
 	regex_t patterns[FLAME_OWNER_PATTERNS];
 	size_t nr_patterns;
-	bool is_go;	/* user's: the program is written in Go: "sort.Sort" is its library's */
+	bool is_go;	/* user's: some of the program is written in Go: "sort.Sort" is its library's */
+	bool is_rust;	/* user's: in Rust: so is "core::ops::f" */
 };
 
 /*
@@ -62,6 +63,8 @@ void flame_owner_release(struct flame_owner *o);
 enum flame_code flame_owner_code(const struct flame_owner *o, const struct flame_code_place *place, const char **why);
 /* Return: whether the function's name shows that this is a Go program. */
 bool flame_owner_shows_go(struct flame_span name);
+/* The same for Rust. */
+bool flame_owner_shows_rust(struct flame_span name);
 /* Return: whether the name stands for code without a symbol: "[libc.so.6]", "[unknown]", an address. */
 bool flame_owner_is_nameless(struct flame_span name);
 

@@ -343,7 +343,7 @@ static void put_meta(const struct writer *w)
 		if (!lines[i].text)
 			continue;
 		fputs(any ? ", " : w->style->item, w->out);
-		fprintf(w->out, "%s ", any ? lines[i].label : !i ? "Recorded: tool" : lines[i].label);
+		fprintf(w->out, "%s%s ", any ? "" : "Recorded: ", lines[i].label);
 		put_code(w, flame_string_get(p, lines[i].text));
 		any = true;
 	}
@@ -794,9 +794,12 @@ static void put_files(const struct writer *w)
 
 static void put_part(const struct writer *w)
 {
+	bool is_same_file = w->part != w->r->parts && w->part->profile == w->part[-1].profile;
+
 	put_measure(w);
 	put_sampling(w);
-	put_meta(w);
+	if (!is_same_file)
+		put_meta(w);
 	put_tasks(w);
 	put_spent(w);
 	if (w->part == &w->r->parts[0] && w->r->has_before)

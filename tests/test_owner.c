@@ -41,12 +41,18 @@ static void code_is_inferred(void **state)
 		{ "render", "", "/srv/app/node_modules/react/index.js", "library" },
 		{ "get", "", "/usr/lib/python3/dist-packages/requests/api.py", "library" },
 		{ "run", "", "/srv/vendor/github.com/x/y.go", "library" },
-		{ "serde_json::to_string", "", "", "library" },
 		{ "org/springframework/web/Filter.doFilter", "", "", "library" },
 		{ "dumps", "", "/usr/lib/python3.11/json/__init__.py", "standard" },
 		{ "iterencode", "", "json/encoder.py", "standard" },
 		{ "std::sort<int>", "", "", "standard" },
-		{ "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "", "", "standard" },
+		{ "core::engine::step", "", "", "project" },
+		{ "read", "", "src/app.js", "project" },
+		{ "free", "", "/srv/app/pool.py", "project" },
+		{ "serve", "", "internal/web/serve.go", "project" },
+		{ "serve", "", "http/views.py", "project" },
+		{ "serve", "", "http/server.c", "project" },
+		{ "run", "/srv/bin/nodeagent", "", "project" },
+		{ "run", "/usr/bin/python3.11", "", "runtime" },
 		{ "java/util/HashMap.get", "", "", "standard" },
 		{ "java.util.HashMap.get", "", "", "standard" },
 		{ "emit", "", "node:events", "standard" },
@@ -75,6 +81,21 @@ static void code_is_inferred(void **state)
 		assert_string_equal(code_of(&o, cases[i].name, cases[i].module, cases[i].file, FLAME_USER), cases[i].code);
 	assert_string_equal(code_of(&o, "tcp_sendmsg", "", "", FLAME_KERNEL), "kernel");
 	assert_string_equal(code_of(&o, "intel_idle", "", "", FLAME_KERNEL), "idle");
+}
+
+static void rust_has_crates(void **state)
+{
+	struct flame_owner o = { .is_rust = true };
+
+	(void)state;
+	assert_string_equal(code_of(&o, "core::ops::f", "", "", FLAME_USER), "standard");
+	assert_string_equal(code_of(&o, "<alloc::vec::Vec<T> as core::clone::Clone>::clone", "", "", FLAME_USER), "standard");
+	assert_string_equal(code_of(&o, "serde_json::to_string", "", "", FLAME_USER), "library");
+	assert_string_equal(code_of(&o, "alloc::alloc::exchange_malloc", "", "", FLAME_USER), "allocator");
+	assert_string_equal(code_of(&o, "shop::main", "", "", FLAME_USER), "project");
+	assert_true(flame_owner_shows_rust(span("shop::main::{closure#0}")));
+	assert_true(flame_owner_shows_rust(span("<shop::A as core::fmt::Debug>::fmt")));
+	assert_false(flame_owner_shows_rust(span("core::engine::step")));
 }
 
 static void go_has_packages(void **state)
@@ -168,6 +189,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_inferred),
 		cmocka_unit_test(go_has_packages),
+		cmocka_unit_test(rust_has_crates),
 		cmocka_unit_test(patterns_say_more),
 		cmocka_unit_test(spans_end_where_they_end),
 		cmocka_unit_test(the_kernel_is_read),
