@@ -27,14 +27,15 @@ static const struct {
 
 static const char *format_of(const struct tool *tool)
 {
-	size_t len = tool->output ? strlen(tool->output) : 0;
+	const char *name = tool->output ? tool->output : "";
+	size_t len = strlen(name);
 
 	if (tool->to)
 		return tool->to;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		size_t n = strlen(endings[i].ending);
 
-		if (len >= n && !strcmp(tool->output + len - n, endings[i].ending))
+		if (len >= n && !strcmp(name + len - n, endings[i].ending))
 			return endings[i].format;
 	}
 	return "folded";
