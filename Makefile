@@ -83,13 +83,13 @@ LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
-PROGRAMS := fgconv fgrender fgdiff fgrecord
+PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_report
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
+		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
 		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
-MAN := fgconv.1 fgrender.1 fgdiff.1 fgrecord.1 flamegraph.3 flame-formats.7
+MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
@@ -132,6 +132,8 @@ $(O)/viewer.o: $(O)/viewer.c $(O)/flags
 $(O)/libflamegraph.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
+
+$(O)/fgdoctor: $(patsubst %.c,$(O)/%.o,$(wildcard tools/doctor_*.c))
 
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
 	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(O)/libflamegraph.a $(LIBPERF) $(LDLIBS)
@@ -293,7 +295,13 @@ check: all tests $(O)/mutate library completion $(if $(ASCIIDOCTOR),man) ## run 
 check-browser: all ## test the picture in a browser (node, chromium)
 	@tests/browser/run $(O)/fgrender
 
-check-record: all ## record with the profilers that are here and compare
+$(O)/findings: $(O)/tests/record/truth/findings.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check-truth: all $(O)/findings ## record programs of which the truth is known, and compare
+	@tests/record/truth.sh $(O)
+
+check-record: all $(O)/findings ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
 
 check-valgrind: all tests ## run the unit tests and the programs under valgrind
@@ -329,7 +337,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-valgrind lint cover bench fuzz everything clean FORCE
+	check-truth check-valgrind lint cover bench fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

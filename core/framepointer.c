@@ -63,7 +63,8 @@ static const struct pattern x86[] = {
 	{ FRAME_POINTER, { 0x48, 0x8d, 0xac, 0x24 }, 4, false },
 	{ FRAME_PLAIN, { 0x48, 0x83, 0xec }, 3, false },	/* sub $N, %rsp */
 	{ FRAME_PLAIN, { 0x48, 0x81, 0xec }, 3, false },
-	{ FRAME_PLAIN, { 0x53 }, 1, true },			/* push of a register that is to be kept */
+	{ FRAME_PLAIN, { 0x50 }, 1, true },			/* push, perhaps only for its room */
+	{ FRAME_PLAIN, { 0x53 }, 1, true },
 	{ FRAME_PLAIN, { 0x55 }, 1, true },
 	{ FRAME_PLAIN, { 0x41, 0x54 }, 2, true },
 	{ FRAME_PLAIN, { 0x41, 0x55 }, 2, true },
@@ -324,7 +325,8 @@ static bool entry_at(const struct flame_elf *elf, struct flame_span section, uin
 }
 
 /* Return: true with the address that stands at @c, which is @pc of the file's memory. */
-static bool read_address(const struct flame_elf *elf, struct cfi *c, unsigned char encoding, uint64_t pc, uint64_t *address)
+static bool read_address(const struct flame_elf *elf, struct cfi *c, unsigned char encoding, uint64_t pc,
+			 uint64_t *address)
 {
 	size_t size = encoded_size(elf, encoding);
 
@@ -382,7 +384,8 @@ static void count_cfi(const struct flame_elf *elf, struct flame_frame_count *cou
 	}
 }
 
-void flame_count_frames(const struct flame_elf *elf, const struct flame_symtab *symbols, struct flame_frame_count *count)
+void flame_count_frames(const struct flame_elf *elf, const struct flame_symtab *symbols,
+			struct flame_frame_count *count)
 {
 	*count = (struct flame_frame_count){ 0 };
 	if (!elf->is_64 || (elf->machine != EM_X86_64 && elf->machine != EM_AARCH64)) {

@@ -25,6 +25,7 @@ struct flame_frame_count {
  * Count the functions of @elf. @symbols: those of it, or of the file with its debug information; used where there
  * is no CFI; may be NULL. Machines: x86-64 and aarch64.
  */
-void flame_count_frames(const struct flame_elf *elf, const struct flame_symtab *symbols, struct flame_frame_count *count);
+void flame_count_frames(const struct flame_elf *elf, const struct flame_symtab *symbols,
+			struct flame_frame_count *count);
 
 #endif

@@ -114,6 +114,11 @@ int flame_input_open_slice(struct flame_input *in, const struct flame_input *who
 	return err;
 }
 
+int flame_input_decode_ahead(struct flame_input *in)
+{
+	return in->source && flame_source_is_decoded(in->source) ? flame_source_read_ahead(&in->source) : 0;
+}
+
 void flame_input_close(struct flame_input *in)
 {
 	free(in->buf);

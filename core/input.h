@@ -39,6 +39,8 @@ int flame_input_open_fd(struct flame_input *in, int fd, const char *name);
 /* Bytes @from .. @to of the plain file that @whole has open and that must stay open. */
 int flame_input_open_slice(struct flame_input *in, const struct flame_input *whole, uint64_t from, uint64_t to);
 void flame_input_close(struct flame_input *in);
+/* From here on a thread decodes ahead, where there is something to decode. Return: 0 or FLAME_ENOMEM. */
+int flame_input_decode_ahead(struct flame_input *in);
 /* Return: true where slices can be opened, with the file's size in *@size. */
 bool flame_input_can_slice(const struct flame_input *in, uint64_t *size);
 

@@ -31,7 +31,7 @@ static bool needs(const struct flame_elf *elf, const char *prefix)
 	return false;
 }
 
-/* Traces, the surest first. The bytes are looked for in the section; no bytes: the section is enough. */
+/* The bytes are looked for in the section; no bytes: the section is enough. */
 static const struct {
 	enum flame_language language;
 	const char *section, *bytes;
@@ -42,21 +42,49 @@ static const struct {
 	{ FLAME_LANGUAGE_RUST, ".comment", "rustc version" },
 	{ FLAME_LANGUAGE_RUST, ".strtab", "rust_begin_unwind" },
 	{ FLAME_LANGUAGE_RUST, ".strtab", "__rust_alloc" },
-	{ FLAME_LANGUAGE_RUST, ".rodata", "/rustc/" },
 	{ FLAME_LANGUAGE_CXX, ".dynstr", "_ZN" },
 	{ FLAME_LANGUAGE_CXX, ".dynstr", "_ZS" },
 	{ FLAME_LANGUAGE_CXX, ".strtab", "_ZN" },
 	{ FLAME_LANGUAGE_CXX, ".strtab", "_ZS" },
 };
 
-enum flame_language flame_elf_language(const struct flame_elf *elf)
+/* Messages of Rust's library name its sources: "/rustc/" and the 40 digits of a commit. */
+static bool has_rust_paths(const struct flame_elf *elf)
+{
+	static const char start[] = "/rustc/", digits[] = "0123456789abcdef";
+	struct flame_span rest = flame_elf_bytes(elf, flame_elf_section(elf, ".rodata"));
+	const char *at;
+
+	while ((at = memmem(rest.s, rest.len, start, sizeof(start) - 1))) {
+		rest = span_from(rest, (size_t)(at - rest.s) + sizeof(start) - 1);
+		for (size_t i = 0; i < rest.len && memchr(digits, rest.s[i], 16); i++) {
+			if (i == 39)
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool has_trace(const struct flame_elf *elf, enum flame_language language)
 {
 	for (size_t i = 0; i < sizeof(traces) / sizeof(*traces); i++) {
+		if (traces[i].language != language)
+			continue;
 		if (traces[i].bytes ? has_bytes(elf, traces[i].section, traces[i].bytes) :
 				      flame_elf_section(elf, traces[i].section) != NULL)
-			return traces[i].language;
+			return true;
 	}
-	if (needs(elf, "libstdc++.") || needs(elf, "libc++."))
+	return false;
+}
+
+enum flame_language flame_elf_language(const struct flame_elf *elf)
+{
+	if (has_trace(elf, FLAME_LANGUAGE_GO))
+		return FLAME_LANGUAGE_GO;
+	/* Names of Rust may have C++'s form. */
+	if (has_trace(elf, FLAME_LANGUAGE_RUST) || has_rust_paths(elf))
+		return FLAME_LANGUAGE_RUST;
+	if (has_trace(elf, FLAME_LANGUAGE_CXX) || needs(elf, "libstdc++.") || needs(elf, "libc++."))
 		return FLAME_LANGUAGE_CXX;
 	return FLAME_LANGUAGE_C;
 }
@@ -83,7 +111,7 @@ struct flame_span flame_elf_compiler(const struct flame_elf *elf, enum flame_lan
 	for (size_t i = 0; i < NR_COMMENTS && span_next(&rest, '\0', &part); i++) {
 		bool is_rust = span_starts(part, "rustc");
 
-		if (part.len && (!best.len || (is_rust && language == FLAME_LANGUAGE_RUST)))
+		if (part.len && !span_starts(part, "Linker:") && (!best.len || (is_rust && language == FLAME_LANGUAGE_RUST)))
 			best = part;
 	}
 	return best;

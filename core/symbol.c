@@ -52,7 +52,7 @@ void flame_symbol_options_set(struct flame_symbol_options *to, const struct flam
 	to->symfs = from->symfs;
 	to->kallsyms = from->kallsyms;
 	to->no_inline = from->no_inline;
-	to->lines = from->srcline;
+	to->lines = from->srcline || from->places;
 	to->arguments = from->raw_names;
 	to->debuginfod = true;
 }

@@ -48,6 +48,7 @@ struct feed {
 	int fd;
 	const char *s;
 	size_t len, chunk;
+	bool stays_open;
 };
 
 static void *feed_pipe(void *arg)
@@ -61,7 +62,8 @@ static void *feed_pipe(void *arg)
 			break;
 		at += (size_t)n;
 	}
-	close(f->fd);
+	if (!f->stays_open)
+		close(f->fd);
 	return NULL;
 }
 
@@ -393,6 +395,79 @@ static void test_unread(void **state)
 	free(again);
 }
 
+static struct bytes long_text(size_t len)
+{
+	struct bytes text = { malloc(len + 40), 0 };
+	uint32_t seed = 5;
+
+	while (text.len < len)
+		text.len += (size_t)sprintf(text.s + text.len, "%u;%u %u\n", text_random(&seed, 1 << 24), text_random(&seed, 9),
+					    text_random(&seed, 100));
+	return text;
+}
+
+/* Compare what comes of @z with the start of @text. Return: how much came. */
+static size_t read_ahead(const struct bytes *z, size_t len, const struct bytes *text, bool ahead, int error)
+{
+	struct flame_input in;
+	int fd = text_fd(z->s, len);
+	size_t got = 0;
+
+	assert_int_equal(flame_input_open_fd(&in, fd, "x"), 0);
+	if (ahead)
+		assert_int_equal(flame_input_decode_ahead(&in), 0);
+	for (struct flame_span view; (view = flame_peek(&in, 1)).len; got += view.len) {
+		assert_true(view.len <= text->len - got);
+		assert_memory_equal(view.s, text->s + got, view.len);
+		flame_take(&in, view.len);
+	}
+	assert_int_equal(in.error, error);
+	assert_int_equal(in.damage != NULL, error != 0);
+	flame_input_close(&in);
+	close(fd);
+	return got;
+}
+
+static void test_decode_ahead(void **state)
+{
+	struct bytes text = long_text(6 << 20), z = gzip(text.s, text.len);
+	size_t cut = z.len / 4 * 3;
+
+	(void)state;
+	assert_int_equal(read_ahead(&z, z.len, &text, true, 0), text.len);
+	assert_int_equal(read_ahead(&text, text.len, &text, true, 0), text.len);
+	assert_int_equal(read_ahead(&z, cut, &text, true, FLAME_EDAMAGED), read_ahead(&z, cut, &text, false, FLAME_EDAMAGED));
+	free(z.s);
+	free(text.s);
+}
+
+/* The thread waits for a pipe that gives no more: that keeps nobody from closing. */
+static void test_decode_ahead_stopped(void **state)
+{
+	struct bytes text = long_text(6 << 20), z = gzip(text.s, text.len);
+	struct flame_input in;
+	struct feed f = { .s = z.s, .len = z.len / 2, .chunk = 5000, .stays_open = true };
+	size_t most = read_ahead(&z, f.len, &text, false, FLAME_EDAMAGED);
+	pthread_t thread;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	f.fd = fds[1];
+	assert_int_equal(pthread_create(&thread, NULL, feed_pipe, &f), 0);
+	assert_int_equal(flame_input_open_fd(&in, fds[0], "x"), 0);
+	assert_int_equal(flame_input_decode_ahead(&in), 0);
+	/* What is left fits into the pipe. */
+	while (flame_input_offset(&in) < most - 65536)
+		flame_take(&in, flame_peek(&in, 1).len);
+	pthread_join(thread, NULL);
+	flame_input_close(&in);
+	close(fds[0]);
+	close(fds[1]);
+	free(z.s);
+	free(text.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_gzip_utf16), cmocka_unit_test(test_gzip_cut), cmocka_unit_test(test_zstd),
 		cmocka_unit_test(test_long_lines), cmocka_unit_test(test_peek), cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_open_fails), cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_decode_ahead), cmocka_unit_test(test_decode_ahead_stopped),
 	};
 
 	/* A reader that stops early leaves its writer alone. */

@@ -27,12 +27,14 @@ struct option {
 	const char *(*set)(struct tool *tool, const char *value);
 };
 
-#define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
+#define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
+#define ALL (STACKS | PROGRAM_REPORT)
 #define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
 #define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
 #define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
 #define PICTURE (DRAWING | PROGRAM_DIFF)	/* what a differential has too */
 #define RECORD PROGRAM_RECORD
+#define DOCTOR PROGRAM_DOCTOR
 #define FIELD(field) offsetof(struct tool, field)
 
 static const char *set_pid(struct tool *tool, const char *value)
@@ -237,6 +239,59 @@ static const char *set_diff_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* Return: whether @value is a whole number from 1 to @max. */
+static bool set_whole(unsigned int *to, const char *value, unsigned int max)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	*to = (unsigned int)n;
+	return end != value && !*end && *value != '-' && n >= 1 && n <= max;
+}
+
+static const char *set_planned_frequency(struct tool *tool, const char *value)
+{
+	return set_whole(&tool->frequency, value, 100000) ? NULL : "wants 1 to 100000 samples a second";
+}
+
+static const char *set_planned_duration(struct tool *tool, const char *value)
+{
+	return set_whole(&tool->duration, value, 86400) ? NULL : "wants 1 to 86400 seconds";
+}
+
+/* Paths are put behind it. */
+static const char *set_root(struct tool *tool, const char *value)
+{
+	size_t len = strlen(value);
+
+	tool->root = value;
+	return !len || value[len - 1] == '/' ? "wants a directory, without a slash at its end" : NULL;
+}
+
+static const char *set_report_to(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "markdown") && strcmp(value, "text") && strcmp(value, "json"))
+		return "wants markdown, text or json";
+	tool->to = value;
+	return NULL;
+}
+
+static const char *set_project(struct tool *tool, const char *value)
+{
+	return flame_owner_add(&tool->owner, value);
+}
+
+static const char *set_report_min(struct tool *tool, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end == value || !is_decimal(value) || (*end && strcmp(end, "%")) || !(percent > 0 && percent <= 100))
+		return "wants percent above 0, up to 100";
+	tool->report.min = percent / 100;
+	return NULL;
+}
+
 static const char *set_view(struct tool *tool, const char *value)
 {
 	static const char *const views[] = {
@@ -386,8 +441,8 @@ static const char *set_call_graph(struct tool *tool, const char *value)
 }
 
 static const struct option options[] = {
-	{ "help", 'h', CUSTOM, SAMPLES, NULL, "print this and exit", 0, NULL },
-	{ "version", 'V', CUSTOM, SAMPLES, NULL, "print the version and exit", 0, NULL },
+	{ "help", 'h', CUSTOM, SAMPLES | DOCTOR, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, SAMPLES | DOCTOR, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
 	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
 	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
@@ -405,7 +460,7 @@ static const struct option options[] = {
 	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
 	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
-	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, ALL | DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
@@ -425,27 +480,27 @@ static const struct option options[] = {
 	{ "inline", 0, CUSTOM, TEXT_MARKS, NULL, "mark inlined frames with _[i]", 0, set_inline },
 	{ "all", 0, CUSTOM, TEXT_MARKS, NULL, "all of these marks", 0, set_all },
 	{ "addrs", 0, FLAG, SAMPLES, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
-	{ "offsets", 0, FLAG, SAMPLES, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "offsets", 0, FLAG, STACKS | RECORD, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
 	{ "srcline", 0, FLAG, RECORD, NULL, "add :file:line, from debug information", FIELD(read.srcline), NULL },
-	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
-	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
-	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
-	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
-	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
-	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
-	{ "raw-names", 0, FLAG, SAMPLES, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
-	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "srcline", 0, FLAG, STACKS, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "lines", 0, FLAG, STACKS, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
+	{ "bci", 0, FLAG, STACKS, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
+	{ "simple-names", 0, FLAG, STACKS, NULL, "classes without their package", FIELD(read.simple_names), NULL },
+	{ "dot", 0, FLAG, STACKS, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
+	{ "normalize-names", 0, FLAG, STACKS, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
+	{ "raw-names", 0, FLAG, STACKS | RECORD, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "demangle", 0, FLAG, STACKS, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
 	{ "symbols", 0, TEXT, SAMPLES, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
-	{ "inlines", 0, FLAG, SAMPLES, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
+	{ "inlines", 0, FLAG, STACKS | RECORD, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
 	{ "no-inline", 0, FLAG, SAMPLES, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
 	{ "skip-after", 0, CUSTOM, SAMPLES, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
 	{ "only", 0, TEXT, SAMPLES, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
 	{ "exclude", 0, TEXT, SAMPLES, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
 	{ "focus", 0, TEXT, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
-	{ "reverse", 0, FLAG, SAMPLES, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
-	{ "collapse-recursion", 0, FLAG, SAMPLES, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "reverse", 0, FLAG, STACKS | RECORD, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, STACKS | RECORD, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, SAMPLES, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
 	{ "strip-ids", 0, FLAG, SAMPLES, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
@@ -461,6 +516,13 @@ static const struct option options[] = {
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
 	{ "fail-on", 0, CUSTOM, PROGRAM_DIFF, "FRAME>N%", "fail where FRAME (a regular expression) grew by over N points (repeatable)", 0, set_fail_on },
+	{ "to", 0, CUSTOM, PROGRAM_REPORT, "FORMAT", "markdown (default), text or json", 0, set_report_to },
+	{ "project", 0, CUSTOM, PROGRAM_REPORT, "REGEX", "functions, files and modules that are yours (repeatable; default: inferred)", 0, set_project },
+	{ "before", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of the time before a change, to compare with", FIELD(before), NULL },
+	{ "offcpu-profile", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of blocked time, in a section of its own", FIELD(offcpu_profile), NULL },
+	{ "top", 0, COUNT, PROGRAM_REPORT, "N", "functions and paths at most (default: 8)", FIELD(report.top), NULL },
+	{ "min", 0, CUSTOM, PROGRAM_REPORT, "PERCENT", "least share of a path or function (default: 3)", 0, set_report_min },
+	{ "depth", 0, COUNT, PROGRAM_REPORT, "N", "functions of a path that are named (default: 6)", FIELD(report.depth), NULL },
 	{ "title", 0, TEXT, PICTURE & ~RECORD, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
 	{ "title", 0, TEXT, RECORD, "TEXT", "heading (default: how it was recorded)", FIELD(svg.title), NULL },
 	{ "subtitle", 0, TEXT, PICTURE & ~RECORD, "TEXT", "second line", FIELD(svg.subtitle), NULL },
@@ -488,6 +550,10 @@ static const struct option options[] = {
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "frequency", 'F', CUSTOM, DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_planned_frequency },
+	{ "duration", 'd', CUSTOM, DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_planned_duration },
+	{ "json", 0, FLAG, DOCTOR, NULL, "print JSON", FIELD(json), NULL },
+	{ "root", 0, CUSTOM, DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
 	{ "quiet", 'q', FLAG, SAMPLES, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
@@ -546,6 +612,11 @@ static void print_help(const struct tool *tool)
 	}
 	if (tool->program == PROGRAM_RECORD) {
 		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
+		return;
+	}
+	if (tool->program == PROGRAM_DOCTOR) {
+		printf("\nExit status: 0 the first of the printed commands can be used now; 1 something prevents it, or the target\n"
+		       "cannot be examined; 2 wrong usage.\n");
 		return;
 	}
 	printf("\nExit status: 0 all of the input was used; 1 failed, nothing was written; 2 wrong usage;\n"
@@ -649,13 +720,7 @@ static const char *set_number(double *to, const char *value)
 
 static const char *set_count(unsigned int *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (end == value || *end || *value == '-' || n < 1 || n > 1024)
-		return "wants a number from 1 to 1024";
-	*to = (unsigned int)n;
-	return NULL;
+	return set_whole(to, value, 1024) ? NULL : "wants a number from 1 to 1024";
 }
 
 /* Return: NULL, or what is wrong with @value. */
@@ -736,7 +801,7 @@ static int take_letters(struct tool *tool, const char *arg, int argc, char **arg
 
 static int take_input(struct tool *tool, const char *arg)
 {
-	size_t most = tool->program == PROGRAM_DIFF ? 2 : 1;
+	size_t most = tool->program == PROGRAM_DIFF ? 2 : tool->program == PROGRAM_REPORT ? MAX_REPORTED : 1;
 
 	if (tool->nr_inputs == most) {
 		tool_message(tool, "error", "more than %zu input file%s: '%s'", most, most > 1 ? "s" : "", arg);
@@ -794,9 +859,11 @@ static int check(struct tool *tool)
 		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_DOCTOR)
+		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
-	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
+	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
 	tool->read.ordered = tool->svg.in_order;
 	return -1;
 }
@@ -815,7 +882,7 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 	bool only_inputs = false;
 	int status = -1;
 
-	for (int i = 1; status < 0 && i < argc; i++) {
+	for (int i = 1; status < 0 && !tool->command && i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '=');
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct option *o;
@@ -825,7 +892,10 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 			break;
 		}
 		if (only_inputs || arg[0] != '-' || !arg[1]) {
-			status = take_input(tool, arg);
+			if (tool->program == PROGRAM_DOCTOR)
+				tool->command = (const char *const *)argv + i;
+			else
+				status = take_input(tool, argv[i]);
 		} else if (!strcmp(arg, "--")) {
 			only_inputs = true;
 		} else if (arg[1] != '-') {

@@ -5,12 +5,15 @@
 #include "../core/converter.h"
 #include "../core/folded.h"
 #include "../core/render/svg.h"
+#include "../core/report.h"
 #include "../core/transform.h"
 
 enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_REPORT = 8,
+	PROGRAM_DOCTOR = 16,
 	PROGRAM_RECORD = 32,
 };
 
@@ -19,6 +22,7 @@ enum program {
 #define MAX_RUNS 32
 #define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
+#define MAX_REPORTED 14	/* inputs of a report, besides those of options */
 
 /* How fgrecord records. */
 struct tool_record {
@@ -50,7 +54,7 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format, and fgrecord's; NULL: not given */
+	const char *to;			/* output format of fgdiff, fgreport and fgrecord; NULL: not given */
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -63,6 +67,15 @@ struct tool {
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	struct flame_report_options report;
+	struct flame_owner owner;	/* fgreport's; released by it */
+	const char *before;		/* fgreport's; NULL: nothing to compare with */
+	const char *offcpu_profile;	/* fgreport's; NULL: none */
+	unsigned int frequency;		/* Hz */
+	unsigned int duration;		/* seconds */
+	bool json;
+	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
+	const char *const *command;	/* a program and its arguments, ended by NULL; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
@@ -94,6 +107,9 @@ void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
 /* The same in the format that is asked for. */
 int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
+
+/* Write @s with nothing in it that acts on a terminal. */
+void tool_print_safe(FILE *out, const char *s);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

@@ -14,6 +14,7 @@
 #include "permission.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,15 +22,25 @@
 
 #define LINE 512
 
+static const char out_of_container[] = "outside of the container, where the process has another pid";
+
+static FILE *open_below(const char *root, const char *path)
+{
+	char name[PATH_MAX];
+	int fd = -1;
+
+	/* A named pipe in place of a file must not stop us. */
+	if (snprintf(name, sizeof(name), "%s%s", root, path) < (int)sizeof(name))
+		fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? NULL : fdopen(fd, "r");
+}
+
 static long read_long(const char *root, const char *path)
 {
-	char name[PATH_MAX], text[32], *end;
+	FILE *f = open_below(root, path);
 	long value = PERMISSION_UNKNOWN;
-	FILE *f;
+	char text[32], *end;
 
-	if (snprintf(name, sizeof(name), "%s%s", root, path) >= (int)sizeof(name))
-		return value;
-	f = fopen(name, "re");
 	if (!f)
 		return value;
 	if (fgets(text, sizeof(text), f)) {
@@ -40,13 +51,6 @@ static long read_long(const char *root, const char *path)
 	}
 	fclose(f);
 	return value;
-}
-
-static FILE *open_below(const char *root, const char *path)
-{
-	char name[PATH_MAX];
-
-	return snprintf(name, sizeof(name), "%s%s", root, path) < (int)sizeof(name) ? fopen(name, "re") : NULL;
 }
 
 /* "Uid:\t1000\t1000\t..." has the real, then the effective one. */
@@ -131,10 +135,10 @@ struct rule {
 };
 
 static const struct rule rules[] = {
-	{ -1, EPERM, "tracepoints" },
-	{ 0, EACCES, "recording whole CPUs" },
-	{ 1, EACCES, "recording the kernel" },
-	{ 2, EACCES, "any event" },
+	{ -1, EPERM, "tracepoints need" },
+	{ 0, EACCES, "recording whole CPUs needs" },
+	{ 1, EACCES, "recording the kernel needs" },
+	{ 2, EACCES, "any event needs" },
 };
 
 static const struct rule *rule_of(const struct permission_request *request)
@@ -145,8 +149,11 @@ static const struct rule *rule_of(const struct permission_request *request)
 /* Return: whether the setting is what forbids it. */
 static bool is_paranoid(const struct permission_host *host, const struct permission_request *request)
 {
-	return !permission_is_privileged(host) && host->paranoid != PERMISSION_UNKNOWN &&
-	       host->paranoid > rule_of(request)->highest;
+	const struct rule *rule = rule_of(request);
+
+	if (host->events_allowed && rule->highest == 2)
+		return false;
+	return !permission_is_privileged(host) && host->paranoid != PERMISSION_UNKNOWN && host->paranoid > rule->highest;
 }
 
 /* Whom ptrace admits may also be recorded. */
@@ -203,18 +210,25 @@ static const char *capability(const struct permission_host *host)
 	return host->version && host->version < 508 ? "cap_sys_admin" : "cap_perfmon";
 }
 
+static void advise_sudo(const struct permission_request *request, const char *what, struct permission_answer *answer)
+{
+	const char *program = request->program ? request->program : "perf";
+
+	advise(answer, what, "sudo %s%s", request->command ? request->command : program, request->command ? "" : " ...");
+}
+
 static void advise_capability(const struct permission_host *host, const struct permission_request *request,
 			      struct permission_answer *answer)
 {
 	const char *program = request->program ? request->program : "perf";
 
 	if (host->user_namespace) {
-		advise(answer, "outside of the container, where the process has another pid", "sudo %s ...", program);
+		advise(answer, out_of_container, "sudo %s ...", program);
 		return;
 	}
 	if (host->no_new_privs)
 		return;
-	advise(answer, "as root, this once", "sudo %s ...", program);
+	advise_sudo(request, request->starts ? "as root, this once, and the program with it" : "as root, this once", answer);
 	advise(answer, "for whoever may run this file, until it is replaced",
 	       "sudo setcap %s=ep \"$(readlink -f \"$(command -v %s)\")\"", capability(host), program);
 }
@@ -229,7 +243,7 @@ static void explain_paranoid(const struct permission_host *host, const struct pe
 {
 	const struct rule *rule = rule_of(request);
 
-	say(answer, "kernel.perf_event_paranoid is %ld: %s needs %ld or lower there, or %s%s", host->paranoid, rule->what,
+	say(answer, "kernel.perf_event_paranoid is %ld: %s %ld or lower there, or %s%s", host->paranoid, rule->what,
 	    rule->highest, capability_name(host),
 	    host->user_namespace ? " outside of this user namespace" : "");
 	advise_capability(host, request, answer);
@@ -249,8 +263,7 @@ static void explain_seccomp(const struct permission_host *host, const struct per
 			    struct permission_answer *answer)
 {
 	say(answer, "a seccomp filter, as containers have, or a security module forbids perf_event_open()");
-	advise(answer, "outside of the container, where the process has another pid", "sudo %s ...",
-	       request->program ? request->program : "perf");
+	advise(answer, out_of_container, "sudo %s ...", request->program ? request->program : "perf");
 	advise(answer, "a container that may record", "docker run --cap-add %s ...", capability_name(host) + 4);
 }
 
@@ -264,7 +277,8 @@ static void explain_refusal(const struct permission_host *host, const struct per
 	} else if (host->seccomp) {
 		explain_seccomp(host, request, answer);
 	} else {
-		say(answer, "%s: no setting that is known forbids it: a security module (SELinux, AppArmor, lockdown) may",
+		say(answer, "%s: no setting that is known forbids it: a security module (SELinux, AppArmor, "
+			    "lockdown) may",
 		    strerror(error));
 		if (!permission_is_privileged(host))
 			advise_capability(host, request, answer);
@@ -280,7 +294,8 @@ static void explain_buffer(const struct permission_host *host, int error, struct
 	if (host->mlock_kb == PERMISSION_UNKNOWN)
 		say(answer, "the ring buffers are larger than users may have: use smaller ones");
 	else
-		say(answer, "the ring buffers are larger than kernel.perf_event_mlock_kb, %ld KiB a CPU: use smaller ones",
+		say(answer, "the ring buffers are larger than kernel.perf_event_mlock_kb, %ld KiB a CPU: use "
+			    "smaller ones",
 		    host->mlock_kb);
 	advise(answer, "for this shell, as far as its hard limit goes", "ulimit -l unlimited");
 	if (host->mlock_kb != PERMISSION_UNKNOWN && host->mlock_kb < LONG_MAX / 4)
@@ -307,7 +322,8 @@ static const struct {
 	const char *why;
 	const char *what, *command;
 } others[] = {
-	{ ENOENT, "there is no such event: virtual machines often have no hardware counters, cpu-clock is always there",
+	{ ENOENT, "there is no such event: virtual machines often have no hardware counters, cpu-clock is "
+		  "always there",
 	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },
 	{ EOPNOTSUPP, "the hardware cannot sample this event: cpu-clock is always there",
 	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },

@@ -30,6 +30,8 @@ struct permission_host {
 	unsigned int version;	/* of Linux: 608 is 6.8; 0: unknown */
 	uint64_t capabilities;	/* ours, effective */
 	bool user_namespace;	/* then the kernel's own checks pass over our capabilities */
+	/* Not read: it was seen that we may open events. Kernels without the highest level pass over it. */
+	bool events_allowed;
 	bool seccomp;		/* a filter decides on system calls */
 	bool no_new_privs;	/* neither sudo nor file capabilities give any */
 };
@@ -43,6 +45,8 @@ struct permission_request {
 	bool buffer;		/* it is the mmap() of the ring buffer that failed */
 	long frequency;		/* Hz; 0: not known */
 	const char *program;	/* that opens the events; NULL: perf */
+	const char *command;	/* all of what is typed, for sudo; NULL: "PROGRAM ..." */
+	bool starts;		/* the command starts the program that is recorded */
 };
 
 struct permission_remedy {
