@@ -6,6 +6,7 @@ DESTDIR ?=
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec
 INCLUDEDIR ?= $(PREFIX)/include/flamegraph
 MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
@@ -45,7 +46,7 @@ ifeq ($(call have,libdw libelf),yes)
 CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
-WITHOUT += core/dwarf.c core/unwind.c
+WITHOUT += core/dwarf.c core/unwind.c core/cfi.c
 endif
 ifeq ($(call have,liblzma),yes)
 CPPFLAGS += -DHAVE_LZMA $(shell $(PKG_CONFIG) --cflags liblzma)
@@ -62,7 +63,7 @@ endif
 # The plugin of perf script is built where perf's header is, and installed where perf looks for it.
 ifneq ($(wildcard /usr/include/perf/perf_dlfilter.h),)
 PERF_PLUGIN := $(O)/perf/flame.so
-PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)
+PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(LIBEXECDIR)/perf-core)
 PERF_DLFILTER_DIR ?= $(PERF_CORE_DIR)/dlfilters
 PERF_SCRIPT_DIR ?= $(PERF_CORE_DIR)/scripts/flame/bin
 endif
@@ -85,10 +86,10 @@ HEADERS := core/flame.h core/converter.h core/input.h
 TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
 PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_report
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw fuzz_report
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/fuzz/build \
-		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
+		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/bench/perf/run tests/fuzz/build \
+		      tests/babeltrace2/run tests/common.sh tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
@@ -159,8 +160,9 @@ libperf: ## build libperf from the kernel's source (Debian: linux-source), for f
 
 BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
 
-# A dozen calls into babeltrace2 an event: -fno-plt makes them direct.
-$(BT2_OBJ): CPPFLAGS += -fno-plt $(shell $(PKG_CONFIG) --cflags babeltrace2)
+# A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs came with 2.1.
+BT2_BLOB := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_BLOB)
+$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_BLOB) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
 $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a
@@ -241,6 +243,7 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 	$(INSTALL) -m 644 $(O)/flamegraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -m 755 plugins/perf/perf-flame $(DESTDIR)$(BINDIR)
+	$(INSTALL) -D -m 755 plugins/perf/perf-shim $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
 ifneq ($(PERF_PLUGIN),)
 	$(INSTALL) -D -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	$(INSTALL) -d $(DESTDIR)$(PERF_SCRIPT_DIR)
@@ -268,7 +271,8 @@ uninstall: ## remove what install put there
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
-	rm -f $(DESTDIR)$(BINDIR)/perf-flame
+	rm -f $(DESTDIR)$(BINDIR)/perf-flame $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
+	-rmdir $(DESTDIR)$(LIBEXECDIR)/fgtools 2>/dev/null
 ifneq ($(PERF_PLUGIN),)
 	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
@@ -304,6 +308,9 @@ check-truth: all $(O)/findings ## record programs of which the truth is known, a
 check-record: all $(O)/findings ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
 
+check-perf-patch: all ## build perf from Debian's linux-source with perf-script-so.patch and test perf script -s flame.so (1 GB)
+	@tests/perf-patch $(O)
+
 check-valgrind: all tests ## run the unit tests and the programs under valgrind
 	@VALGRIND=1 tests/check $(O)
 
@@ -319,6 +326,12 @@ $(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
 
 bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
+
+bench-babeltrace2: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
+	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
+
+bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
+	@tests/bench/perf/run $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
 fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
 	@mkdir -p $(O)/fuzz
@@ -337,8 +350,8 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-truth check-valgrind lint cover bench fuzz everything clean FORCE
+	check-perf-patch check-truth check-valgrind lint cover bench bench-babeltrace2 bench-perf fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name perf-patch -prune -o -name '*.d' -type f -print 2>/dev/null)

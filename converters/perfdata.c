@@ -693,6 +693,8 @@ static int read_file(struct perfdata *pd, struct file *f)
 		err = add_stream(pd, f->whole, f->data.offset, f->data.offset + f->data.size);
 	if (!err)
 		err = add_files(pd, f);
+	for (size_t i = 0; !err && i < pd->nr_streams && i + 1 < flame_thread_count(pd->rd->options); i++)
+		flame_input_read_ahead(&pd->streams[i].own);
 	return err ? err : read_streams(pd);
 }
 

@@ -11,6 +11,7 @@
  *     perfdata_task.c    processes, threads and what they have mapped
  *     perfdata_stack.c   callchains to stacks
  *     perfdata_unwind.c  callchains from copies of stacks
+ *     perfdata_jit.c     names of compiled code, from the dumps of its compilers
  *     perfdata_defer.c   samples whose user callchain comes later
  *     perfdata_switch.c  off-CPU time
  *     perfdata_live.c    the same from the kernel's buffers, without a file
@@ -247,6 +248,12 @@ struct perfdata_thread {
 	uint32_t deferred;	/* row of the newest; 0: none */
 };
 
+/* What a JIT compiler wrote of its code. */
+struct perfdata_dump {
+	int32_t pid;
+	char *path;	/* owned */
+};
+
 struct perfdata_tasks {
 	struct perfdata_process *processes;	/* row 0 is none */
 	size_t nr_processes, room_processes;
@@ -260,9 +267,12 @@ struct perfdata_tasks {
 	struct perfdata_maps kernel;
 	uint32_t *unwinding;	/* a ring of processes with an unwinder */
 	size_t nr_unwinding;
+	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
+	struct perfdata_dump *dumps;
+	size_t nr_dumps, room_dumps;
 	bool too_many_maps, too_many_modules;
 };
 
@@ -460,6 +470,14 @@ void perfdata_stack_notes(struct perfdata *pd);
 size_t perfdata_unwind(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid,
 		       uint64_t ips[FLAME_UNWIND_FRAMES_MAX], bool *cut);
 void perfdata_unwind_notes(struct perfdata *pd);
+
+/* ---- perfdata_jit.c ---- */
+
+/* @pid has mapped the file at @path: remember it if it is a dump. Return: false without memory. */
+bool perfdata_jit_note(struct perfdata *pd, int32_t pid, const char *path);
+/* Name the code of @pid in its PERF_MAP module @module. Return: 0 or FLAME_ENOMEM. */
+int perfdata_jit_symbols(struct perfdata *pd, int32_t pid, struct flame_symbols *symbols, flame_module module);
+void perfdata_jit_release(struct perfdata *pd);
 
 /* ---- perfdata_defer.c ---- */
 

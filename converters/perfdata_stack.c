@@ -113,8 +113,12 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inl
 		.reference_address = m->reference, .reference = m->reference_name,
 	};
 
-	if (!m->symbols[inlines] && symbols(pd, inlines))
+	if (!m->symbols[inlines] && symbols(pd, inlines)) {
 		m->symbols[inlines] = flame_module_row(pd->symbols[inlines].s, &info);
+		if (m->symbols[inlines] && m->kind == FLAME_MODULE_PERF_MAP &&
+		    perfdata_jit_symbols(pd, m->pid, pd->symbols[inlines].s, m->symbols[inlines]))
+			m->symbols[inlines] = 0;
+	}
 	return m->symbols[inlines];
 }
 

@@ -468,6 +468,9 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	if (!row)
 		return FLAME_ENOMEM;
 	map.module = module_of(pd, m, &identity);
+	/* While it runs a dump is not complete; its perf map is looked at again and again. */
+	if (m->executable && !pd->live && !perfdata_jit_note(pd, m->pid, m->name))
+		return FLAME_ENOMEM;
 	if (!map.module)
 		return t->too_many_modules ? 0 : FLAME_ENOMEM;
 	if (identity)
@@ -711,5 +714,7 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->module_index.slots);
 	free(t->exited);
 	free(t->unwinding);
+	flame_unwind_files_free(t->unwind_files);
+	perfdata_jit_release(pd);
 	free(t->kernel.maps);
 }

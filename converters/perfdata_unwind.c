@@ -46,7 +46,9 @@ static struct flame_unwind *new_unwinder(struct perfdata *pd, uint32_t row)
 	old->unwind = NULL;
 	old->unwind_files = 0;
 	*slot = row;
-	return flame_unwind_new(is);
+	if (!t->unwind_files)
+		t->unwind_files = flame_unwind_files_new();
+	return flame_unwind_new(is, t->unwind_files);
 }
 
 /* Tell the unwinder of all files that are mapped now. */

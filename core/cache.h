@@ -61,6 +61,29 @@ static inline bool flame_cache_get(const struct flame_cache *c, const char *key,
 	return false;
 }
 
+/* Have memory fetch the slot of a key that will be looked for. */
+static inline void flame_cache_prefetch(const struct flame_cache *c, uint64_t hash)
+{
+	if (c->slots)
+		__builtin_prefetch(&c->slots[(uint32_t)hash & c->mask]);
+}
+
+/*
+ * Return: true with the value of the first key in the slot, which is likely to be the one with this
+ * hash; its bytes are being fetched.
+ */
+static inline bool flame_cache_guess(const struct flame_cache *c, uint64_t hash, uint32_t *value)
+{
+	const struct flame_cache_slot *slot = c->slots ? &c->slots[(uint32_t)hash & c->mask] : NULL;
+
+	if (!slot || !slot->len)
+		return false;
+	for (uint32_t at = 0; at < slot->len && at < 256; at += 64)
+		__builtin_prefetch(c->bytes + slot->at + at);
+	*value = slot->value;
+	return true;
+}
+
 /*
  * The same for keys of up to 16 bytes: two words and the length are all of such a key, so that a
  * hit touches one slot and nothing else.

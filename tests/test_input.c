@@ -468,6 +468,86 @@ static void test_decode_ahead_stopped(void **state)
 	free(text.s);
 }
 
+/* Take pieces of many sizes, up to @most, and compare them with @text from @at on. */
+static void compare_pieces(struct flame_input *in, const char *text, size_t at, size_t end, size_t most)
+{
+	uint32_t random = 1;
+
+	while (at < end) {
+		struct flame_span s;
+		size_t want;
+
+		random = random * 1664525 + 1013904223;
+		want = (random >> 8) % most + 1;
+		s = flame_peek(in, want);
+		assert_int_equal(flame_input_offset(in), at);
+		if (want > end - at)
+			want = end - at;
+		assert_true(s.len >= want);
+		assert_memory_equal(s.s, text + at, want);
+		flame_take(in, want);
+		at += want;
+	}
+	assert_int_equal(flame_peek(in, 1).len, 0);
+	assert_int_equal(flame_peek(in, 1).len, 0);
+	assert_int_equal(in->error, 0);
+}
+
+/* What is read ahead is the same, also in views of more than there is room in front of a piece, and after a leap. */
+static void test_read_ahead(void **state)
+{
+	enum { FROM = 1001, TO = 2900000, BEHIND = 4 << 20 };
+	size_t len = (size_t)3 << 20;
+	char *text = malloc(len);
+	struct flame_input whole, in;
+	FILE *f = tmpfile();
+
+	(void)state;
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)(i * 7 + i / 251);
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fflush(f), 0);
+	rewind(f);
+	assert_int_equal(flame_input_open_fd(&whole, fileno(f), "test"), 0);
+	for (size_t most = 100; most < (size_t)1 << 21; most *= 7) {
+		assert_int_equal(flame_input_open_slice(&in, &whole, FROM, TO), 0);
+		flame_input_read_ahead(&in);
+		compare_pieces(&in, text, FROM, TO, most);
+		flame_input_close(&in);
+		/* The file ends before the slice. */
+		assert_int_equal(flame_input_open_slice(&in, &whole, 0, BEHIND), 0);
+		flame_peek(&in, 1);
+		flame_take(&in, 1);
+		flame_input_read_ahead(&in);
+		compare_pieces(&in, text, 1, len, most);
+		flame_input_close(&in);
+	}
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	for (int i = 0; i < 30; i++)
+		flame_take(&in, flame_peek(&in, 50000).len / 2);
+	flame_input_seek(&in, 77);
+	compare_pieces(&in, text, 77, TO, 1000);
+	flame_input_seek(&in, 500000);
+	flame_input_read_ahead(&in);
+	flame_take(&in, flame_peek(&in, 1000).len);
+	assert_int_equal(flame_unread(&in, text + 400000, (size_t)flame_input_offset(&in) - 400000), 0);
+	compare_pieces(&in, text, 400000, TO, 100000);
+	flame_input_close(&in);
+	/* Closed before the end, and before anything is read. */
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	flame_peek(&in, 1);
+	flame_input_close(&in);
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	flame_input_close(&in);
+	flame_input_close(&whole);
+	fclose(f);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -475,7 +555,7 @@ int main(void)
 		cmocka_unit_test(test_gzip_utf16), cmocka_unit_test(test_gzip_cut), cmocka_unit_test(test_zstd),
 		cmocka_unit_test(test_long_lines), cmocka_unit_test(test_peek), cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_open_fails), cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_decode_ahead), cmocka_unit_test(test_decode_ahead_stopped),
+		cmocka_unit_test(test_decode_ahead), cmocka_unit_test(test_decode_ahead_stopped), cmocka_unit_test(test_read_ahead),
 	};
 
 	/* A reader that stops early leaves its writer alone. */

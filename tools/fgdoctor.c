@@ -11,8 +11,7 @@ int main(int argc, char **argv)
 		.usage = "fgdoctor [OPTIONS] [PID | BINARY | COMMAND [ARGUMENT...]]",
 		.about = "Tell what can be profiled here and which commands do it: what the host allows, which runtime\n"
 			 "the target has, whether it has frame pointers and symbols. Nothing is changed.",
-		.frequency = 99,
-		.duration = 30,
+		.record = { .frequency = 99, .duration = 30 },
 	};
 	struct doctor doctor = { .root = "" };
 	int status = tool_parse(&tool, argc, argv);
@@ -22,13 +21,13 @@ int main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	doctor.root = tool.root ? tool.root : "";
-	doctor.frequency = tool.frequency;
-	doctor.seconds = tool.duration;
+	doctor.frequency = (unsigned int)tool.record.frequency;
+	doctor.seconds = (unsigned int)tool.record.duration;
 	if (tool_open_output(&tool, &out))
 		return 1;
 	doctor_host(&doctor);
-	if (tool.command)
-		doctor_target(&doctor, tool.command[0], tool.command);
+	if (tool.record.command && tool.record.command[0])
+		doctor_target(&doctor, tool.record.command[0], tool.record.command);
 	doctor_plan(&doctor);
 	if (tool.json)
 		doctor_print_json(&doctor, out.file);

@@ -30,11 +30,11 @@ struct option {
 #define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
 #define ALL (STACKS | PROGRAM_REPORT)
 #define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
+#define EVERY (SAMPLES | PROGRAM_DOCTOR)	/* also what reads no samples */
 #define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
 #define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
 #define PICTURE (DRAWING | PROGRAM_DIFF)	/* what a differential has too */
 #define RECORD PROGRAM_RECORD
-#define DOCTOR PROGRAM_DOCTOR
 #define FIELD(field) offsetof(struct tool, field)
 
 static const char *set_pid(struct tool *tool, const char *value)
@@ -249,16 +249,6 @@ static bool set_whole(unsigned int *to, const char *value, unsigned int max)
 	return end != value && !*end && *value != '-' && n >= 1 && n <= max;
 }
 
-static const char *set_planned_frequency(struct tool *tool, const char *value)
-{
-	return set_whole(&tool->frequency, value, 100000) ? NULL : "wants 1 to 100000 samples a second";
-}
-
-static const char *set_planned_duration(struct tool *tool, const char *value)
-{
-	return set_whole(&tool->duration, value, 86400) ? NULL : "wants 1 to 86400 seconds";
-}
-
 /* Paths are put behind it. */
 static const char *set_root(struct tool *tool, const char *value)
 {
@@ -400,6 +390,16 @@ static const char *set_duration(struct tool *tool, const char *value)
 	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, more than 0" : NULL;
 }
 
+static const char *set_whole_duration(struct tool *tool, const char *value)
+{
+	unsigned int seconds;
+
+	if (!set_whole(&seconds, value, 86400))
+		return "wants 1 to 86400 seconds";
+	tool->record.duration = seconds;
+	return NULL;
+}
+
 static const char *set_every(struct tool *tool, const char *value)
 {
 	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, at least 0.1" : NULL;
@@ -443,8 +443,8 @@ static const char *set_call_graph(struct tool *tool, const char *value)
 }
 
 static const struct option options[] = {
-	{ "help", 'h', CUSTOM, SAMPLES | DOCTOR, NULL, "print this and exit", 0, NULL },
-	{ "version", 'V', CUSTOM, SAMPLES | DOCTOR, NULL, "print the version and exit", 0, NULL },
+	{ "help", 'h', CUSTOM, EVERY, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, EVERY, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
 	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
 	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
@@ -462,7 +462,7 @@ static const struct option options[] = {
 	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
 	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
-	{ "output", 'o', TEXT, ALL | DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, ALL | PROGRAM_DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
 	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
@@ -552,10 +552,10 @@ static const struct option options[] = {
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
-	{ "frequency", 'F', CUSTOM, DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_planned_frequency },
-	{ "duration", 'd', CUSTOM, DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_planned_duration },
-	{ "json", 0, FLAG, DOCTOR, NULL, "print JSON", FIELD(json), NULL },
-	{ "root", 0, CUSTOM, DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
+	{ "frequency", 'F', CUSTOM, PROGRAM_DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_frequency },
+	{ "duration", 'd', CUSTOM, PROGRAM_DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_whole_duration },
+	{ "json", 0, FLAG, PROGRAM_DOCTOR, NULL, "print JSON", FIELD(json), NULL },
+	{ "root", 0, CUSTOM, PROGRAM_DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
 	{ "quiet", 'q', FLAG, SAMPLES, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
@@ -612,13 +612,13 @@ static void print_help(const struct tool *tool)
 			printf(" %s", flame_palette_names[i]);
 		putchar('\n');
 	}
-	if (tool->program == PROGRAM_RECORD) {
-		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
-		return;
-	}
 	if (tool->program == PROGRAM_DOCTOR) {
 		printf("\nExit status: 0 the first of the printed commands can be used now; 1 something prevents it, or the target\n"
 		       "cannot be examined; 2 wrong usage.\n");
+		return;
+	}
+	if (tool->program == PROGRAM_RECORD) {
+		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
 		return;
 	}
 	printf("\nExit status: 0 all of the input was used; 1 failed, nothing was written; 2 wrong usage;\n"
@@ -861,6 +861,10 @@ static int check(struct tool *tool)
 		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_DOCTOR && tool->nr_inputs) {
+		tool_message(tool, "error", "wants a pid, a file or a command, not '%s'", tool->inputs[0]);
+		return usage_error(tool);
+	}
 	if (tool->program == PROGRAM_DOCTOR)
 		return -1;
 	if (!tool->nr_inputs)
@@ -884,20 +888,17 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 	bool only_inputs = false;
 	int status = -1;
 
-	for (int i = 1; status < 0 && !tool->command && i < argc; i++) {
+	for (int i = 1; status < 0 && i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '=');
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct option *o;
 
-		if (tool->program == PROGRAM_RECORD && (arg[0] != '-' || !strcmp(arg, "--"))) {
+		if (tool->program & (PROGRAM_RECORD | PROGRAM_DOCTOR) && (arg[0] != '-' || !strcmp(arg, "--"))) {
 			take_command(tool, argc - i, argv + i);
 			break;
 		}
 		if (only_inputs || arg[0] != '-' || !arg[1]) {
-			if (tool->program == PROGRAM_DOCTOR)
-				tool->command = (const char *const *)argv + i;
-			else
-				status = take_input(tool, argv[i]);
+			status = take_input(tool, arg);
 		} else if (!strcmp(arg, "--")) {
 			only_inputs = true;
 		} else if (arg[1] != '-') {

@@ -24,7 +24,7 @@ enum program {
 #define MAX_FAIL_ON 32
 #define MAX_REPORTED 14	/* inputs of a report, besides those of options */
 
-/* How fgrecord records. */
+/* How fgrecord records, and what fgdoctor prints. */
 struct tool_record {
 	const char *pids, *cpus;	/* lists; NULL: not given */
 	bool all;			/* the machine */
@@ -71,11 +71,8 @@ struct tool {
 	struct flame_owner owner;	/* fgreport's; released by it */
 	const char *before;		/* fgreport's; NULL: nothing to compare with */
 	const char *offcpu_profile;	/* fgreport's; NULL: none */
-	unsigned int frequency;		/* Hz */
-	unsigned int duration;		/* seconds */
 	bool json;
 	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
-	const char *const *command;	/* a program and its arguments, ended by NULL; NULL: none */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */

@@ -6,18 +6,9 @@
  * lttng-ust-cyg-profile: func_entry and func_exit {addr, call_site}; -fast: func_entry {addr},
  * func_exit {} - its address is then the context ip, or not known.
  */
-#include <string.h>
+#include <stdlib.h>
 
 #include "sink.h"
-
-static void charge(struct sink *s, struct thread *t, int64_t time)
-{
-	struct open_frames *open = &t->calls;
-
-	if (open->nr)
-		series_add_time(s, s->calls, open->frames[open->nr - 1].stack, open->time, time);
-	open->time = time;
-}
 
 /* Without threads calls of one would seem to be nested in those of another: they are counted only. */
 static void count_entry(struct sink *s, const struct event *ev, flame_stack stack)
@@ -31,56 +22,111 @@ static void count_entry(struct sink *s, const struct event *ev, flame_stack stac
 		series_add(s, series_get(s, "calls-not-nested", &like), stack, 1, 1);
 }
 
-/* Loops call the same again: what was on @caller last is still behind the open frames. */
-static flame_stack stack_again(struct thread *t, flame_stack caller, uint64_t address)
-{
-	struct open_frames *open = &t->calls;
-	struct open_frame *last = open->frames + open->nr;
-
-	if (t->calls_image != t->process->image->id) {
-		t->calls_image = t->process->image->id;
-		if (open->room > open->nr)
-			memset(last, 0, (open->room - open->nr) * sizeof(*last));
-	}
-	return open->nr < open->room && last->caller == caller && last->key == address ? last->stack : 0;
-}
-
-static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t, uint64_t address)
+static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t)
 {
 	const char *name = ev->class->debug_info.scope ? field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
 
 	if (name && *name)
-		return code_frame_named(s, t->process->image, address, name);
-	return code_frame(s, t->process->image, address, CODE_FUNCTION);
+		return code_frame_named(s, t->image, ev->address, name);
+	return code_frame(s, t->image, ev->address, CODE_FUNCTION);
+}
+
+static inline uint32_t call_hash(uint64_t address, flame_stack caller)
+{
+	return (uint32_t)hash_mix(address ^ HASH_A, caller ^ HASH_B);
+}
+
+static void put_call(struct image *m, const struct call_slot *call)
+{
+	uint32_t i = call_hash(call->address, call->caller) & m->calls_mask;
+
+	while (m->calls[i].stack)
+		i = (i + 1) & m->calls_mask;
+	m->calls[i] = *call;
+}
+
+static bool calls_grow(struct image *m)
+{
+	struct call_slot *old = m->calls;
+	size_t nr = old ? (size_t)m->calls_mask + 1 : 0, room = old ? 2 * nr : 16;
+
+	m->calls = calloc(room, sizeof(*m->calls));
+	if (!m->calls) {
+		m->calls = old;
+		return false;
+	}
+	m->calls_mask = (uint32_t)room - 1;
+	for (size_t i = 0; i < nr; i++) {
+		if (old[i].stack)
+			put_call(m, &old[i]);
+	}
+	free(old);
+	return true;
+}
+
+static flame_stack new_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+{
+	struct call_slot call = { .address = ev->address, .caller = caller };
+	struct image *m = t->image;
+
+	call.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t));
+	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m))
+		sink_fail(s, FLAME_ENOMEM);
+	else if (call.stack)
+		put_call(m, &call);
+	m->nr_calls++;
+	return call.stack;
+}
+
+static inline flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+{
+	const struct image *m = t->image;
+
+	for (uint32_t i = call_hash(ev->address, caller) & m->calls_mask; m->calls && m->calls[i].stack;
+	     i = (i + 1) & m->calls_mask) {
+		if (m->calls[i].address == ev->address && m->calls[i].caller == caller)
+			return m->calls[i].stack;
+	}
+	return new_stack(s, ev, t, caller);
+}
+
+static flame_stack caller_of(struct sink *s, const struct event *ev, struct thread *t)
+{
+	const struct open_frames *open = &t->calls;
+
+	if (open->nr)
+		return open->frames[open->nr - 1].stack;
+	return t->lost_root ? t->lost_root : thread_root(s, t, ev);
 }
 
 void calls_entry(struct sink *s, const struct event *ev)
 {
 	struct thread *t = thread_of(s, ev);
 	struct open_frames *open;
-	flame_stack caller, stack;
-	uint64_t address;
+	struct open_frame *f;
+	flame_stack caller;
 
 	if (!t || !t->wanted)
 		return;
-	if (!field_number(ev->event, &ev->class->address, &address)) {
+	if (!ev->has_address) {
 		s->counts.calls_unmatched++;
 		return;
 	}
 	open = &t->calls;
-	charge(s, t, ev->time);
-	caller = open->nr ? open->frames[open->nr - 1].stack : t->lost_root ? t->lost_root : thread_root(s, t, ev);
-	stack = stack_again(t, caller, address);
-	if (!stack)
-		stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t, address));
+	open_charge(s, t, open, ev);
+	caller = caller_of(s, ev, t);
 	if (t->tid < 0 || !ev->class->has_clock) {
-		count_entry(s, ev, stack);
+		count_entry(s, ev, find_stack(s, ev, t, caller));
 		return;
 	}
-	if (!open_push(s, open, address, stack, caller))
+	if (!open_room(s, open)) {
 		s->counts.calls_deep++;
-	else if (in_window(s, ev->time))
-		series_add(s, s->calls, stack, 0, 1);
+		return;
+	}
+	f = &open->frames[open->nr++];
+	*f = (struct open_frame){
+		.key = ev->address, .stack = find_stack(s, ev, t, caller), .counts = in_window(s, ev->time),
+	};
 }
 
 /* Return: how many frames stay open when @address returns; all where none of them is it. */
@@ -93,27 +139,13 @@ static uint32_t find_open(const struct open_frames *open, uint64_t address)
 	return i ? i - 1 : open->nr;
 }
 
-void calls_exit(struct sink *s, const struct event *ev)
+/* An exit of something else than what is on top. */
+static void exit_other(struct sink *s, struct open_frames *open, uint64_t address)
 {
-	struct thread *t = thread_of(s, ev);
-	struct open_frames *open;
-	uint64_t address;
 	uint32_t stay;
 
-	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
-		return;
-	open = &t->calls;
-	charge(s, t, ev->time);
 	if (open->too_deep) {
 		open->too_deep--;
-		return;
-	}
-	if (!open->nr) {
-		s->counts.calls_unmatched++;
-		return;
-	}
-	if (!field_number(ev->event, &ev->class->address, &address)) {
-		open->nr--;
 		return;
 	}
 	stay = find_open(open, address);
@@ -121,12 +153,33 @@ void calls_exit(struct sink *s, const struct event *ev)
 		s->counts.calls_unmatched++;
 	else
 		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
-	open->nr = stay;
+	open_close(s, s->calls, open, stay);
+}
+
+void calls_exit(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_of(s, ev);
+	struct open_frames *open;
+	uint64_t address, top;
+
+	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
+		return;
+	open = &t->calls;
+	open_charge(s, t, open, ev);
+	if (!open->nr) {
+		s->counts.calls_unmatched++;
+		return;
+	}
+	top = open->frames[open->nr - 1].key;
+	address = ev->has_address ? ev->address : top;
+	if (address == top && !open->too_deep)
+		open_pop(s, s->calls, open);
+	else
+		exit_other(s, open, address);
 }
 
 void calls_cut(struct sink *s, struct thread *t)
 {
-	(void)s;
-	t->calls.nr = 0;
+	open_close(s, s->calls, &t->calls, 0);
 	t->calls.too_deep = 0;
 }

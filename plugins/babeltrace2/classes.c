@@ -34,12 +34,13 @@ static void find_thread_fields(struct event_class *c)
 {
 	static const char *const pid[] = { "pid", "vpid", NULL }, *const tid[] = { "tid", "vtid", NULL };
 
-	c->pid = field_find(c->class, "perf_pid", IN_PAYLOAD);
-	c->tid = field_find(c->class, "perf_tid", IN_PAYLOAD);
-	if (!c->pid.scope)
-		c->pid = find_first(c->class, pid, IN_CONTEXT);
-	if (!c->tid.scope)
-		c->tid = find_first(c->class, tid, IN_CONTEXT);
+	c->ids.pid = field_find(c->class, "perf_pid", IN_PAYLOAD);
+	c->ids.tid = field_find(c->class, "perf_tid", IN_PAYLOAD);
+	if (!c->ids.pid.scope)
+		c->ids.pid = find_first(c->class, pid, IN_CONTEXT);
+	if (!c->ids.tid.scope)
+		c->ids.tid = find_first(c->class, tid, IN_CONTEXT);
+	ids_prepare(&c->ids);
 	c->comm = field_find(c->class, "procname", IN_CONTEXT);
 	c->ip = field_find(c->class, "ip", IN_CONTEXT);
 	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
@@ -167,14 +168,11 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	return c;
 }
 
-struct event_class *class_get(struct sink *s, const bt_event_class *class)
+struct event_class *class_find(struct sink *s, const bt_event_class *class)
 {
-	struct event_class **recent = &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
+	struct event_class **recent = class_place(s, class), *c;
 	const struct pointers *p = &s->by_class;
-	struct event_class *c = *recent;
 
-	if (c && c->class == class)
-		return c;
 	for (uint32_t i = (uint32_t)hash_pointer(class) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
 		c = p->slots[i];
 		if (c->class == class)
@@ -197,20 +195,51 @@ static char *environment_text(const bt_trace *trace, const char *name)
 	return v && bt_value_is_string(v) ? strdup(bt_value_string_get(v)) : NULL;
 }
 
-static uint32_t host_number(const struct sink *s, const char *hostname)
+static long long environment_number(const bt_trace *trace, const char *name)
 {
-	for (size_t i = 0; i < s->nr_traces; i++) {
-		const char *other = s->traces[i]->hostname;
+	const bt_value *v = environment(trace, name);
 
-		if (other == hostname || (other && hostname && !strcmp(other, hostname)))
-			return s->traces[i]->host;
+	return v && bt_value_is_signed_integer(v) ? bt_value_integer_signed_get(v) : -1;
+}
+
+/* LTTng tells its version in numbers, perf as text. */
+static char *tool_of(const bt_trace *trace)
+{
+	const bt_value *name = environment(trace, "tracer_name"), *version = environment(trace, "version");
+	long long major = environment_number(trace, "tracer_major"), minor = environment_number(trace, "tracer_minor");
+	char *text = NULL;
+	int n;
+
+	if (!name || !bt_value_is_string(name))
+		return NULL;
+	if (major >= 0 && minor >= 0)
+		n = asprintf(&text, "%s %lld.%lld", bt_value_string_get(name), major, minor);
+	else if (version && bt_value_is_string(version))
+		n = asprintf(&text, "%s %s", bt_value_string_get(name), bt_value_string_get(version));
+	else
+		return strdup(bt_value_string_get(name));
+	return n < 0 ? NULL : text;
+}
+
+static void set_host(const struct sink *s, struct trace *t)
+{
+	t->first = t;
+	t->host = (uint32_t)s->nr_traces + 1;
+	for (size_t i = 0; i < s->nr_traces; i++) {
+		struct trace *other = s->traces[i];
+
+		if (other->hostname == t->hostname ||
+		    (other->hostname && t->hostname && !strcmp(other->hostname, t->hostname))) {
+			t->first = other->first;
+			t->host = other->host;
+			return;
+		}
 	}
-	return (uint32_t)s->nr_traces + 1;
 }
 
 static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 {
-	const bt_value *pid = environment(trace, "vpid");
+	long long pid = environment_number(trace, "vpid");
 	struct trace *t = calloc(1, sizeof(*t));
 
 	if (!t || !array_reserve((void **)&s->traces, &s->room_traces, s->nr_traces + 1, sizeof(struct trace *))) {
@@ -220,18 +249,19 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	}
 	t->trace = trace;
 	bt_trace_get_ref(trace);
-	t->pid = pid && bt_value_is_signed_integer(pid) ? (int32_t)bt_value_integer_signed_get(pid) : -1;
+	t->pid = pid >= 0 && pid <= INT32_MAX ? (int32_t)pid : -1;
 	t->comm = environment_text(trace, "procname");
 	t->hostname = environment_text(trace, "hostname");
-	t->host = host_number(s, t->hostname);
+	if (!t->hostname)
+		t->hostname = environment_text(trace, "host");	/* perf */
+	t->tool = tool_of(trace);
+	set_host(s, t);
 	s->traces[s->nr_traces++] = t;
 	return t;
 }
 
-struct trace *trace_get(struct sink *s, const bt_trace *trace)
+struct trace *trace_find(struct sink *s, const bt_trace *trace)
 {
-	if (s->last_trace && s->last_trace->trace == trace)
-		return s->last_trace;
 	for (size_t i = 0; i < s->nr_traces; i++) {
 		if (s->traces[i]->trace == trace)
 			return s->last_trace = s->traces[i];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fields.c - fields of events by place. Names are compared once an event class, not once an event.
+ * fields.c - finding fields by name, which is done once an event class.
  */
 #include <string.h>
 
@@ -34,6 +34,10 @@ static enum shape shape_of(const bt_field_class *class)
 		return SHAPE_TEXT;
 	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY))
 		return SHAPE_ARRAY;
+#ifdef HAVE_BT2_BLOB
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_BLOB))
+		return SHAPE_BLOB;
+#endif
 	return type == BT_FIELD_CLASS_TYPE_STRUCTURE ? SHAPE_STRUCT : SHAPE_NONE;
 }
 
@@ -52,6 +56,11 @@ static bool set_shape(struct field *f, const bt_field_class *class)
 
 struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes)
 {
+	static const scope_borrow borrow[] = {
+		[SCOPE_PAYLOAD] = bt_event_borrow_payload_field_const,
+		[SCOPE_SPECIFIC] = bt_event_borrow_specific_context_field_const,
+		[SCOPE_COMMON] = bt_event_borrow_common_context_field_const,
+	};
 	struct field f = { 0 };
 
 	for (enum scope scope = SCOPE_PAYLOAD; scope <= SCOPE_COMMON; scope++) {
@@ -66,6 +75,7 @@ struct field field_find(const bt_event_class *class, const char *name, unsigned 
 				continue;
 			if (set_shape(&f, bt_field_class_structure_member_borrow_field_class_const(m))) {
 				f.scope = scope;
+				f.borrow = borrow[scope];
 				return f;
 			}
 		}
@@ -73,57 +83,11 @@ struct field field_find(const bt_event_class *class, const char *name, unsigned 
 	return (struct field){ 0 };
 }
 
-static const bt_field *borrow_all(const bt_event *event, enum scope scope)
+void ids_prepare(struct ids *ids)
 {
-	switch (scope) {
-	case SCOPE_PAYLOAD:
-		return bt_event_borrow_payload_field_const(event);
-	case SCOPE_SPECIFIC:
-		return bt_event_borrow_specific_context_field_const(event);
-	case SCOPE_COMMON:
-		return bt_event_borrow_common_context_field_const(event);
-	case SCOPE_NONE:
-		break;
-	}
-	return NULL;
-}
+	const struct field *pid = &ids->pid, *tid = &ids->tid;
 
-const bt_field *field_borrow(const bt_event *event, const struct field *f)
-{
-	const bt_field *all = borrow_all(event, f->scope);
-
-	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
-}
-
-static bool number(const bt_field *field, enum shape shape, uint64_t *value)
-{
-	if (shape == SHAPE_UNSIGNED)
-		*value = bt_field_integer_unsigned_get_value(field);
-	else if (shape == SHAPE_SIGNED)
-		*value = (uint64_t)bt_field_integer_signed_get_value(field);
-	else
-		return false;
-	return true;
-}
-
-bool field_number(const bt_event *event, const struct field *f, uint64_t *value)
-{
-	const bt_field *field = f->scope ? field_borrow(event, f) : NULL;
-
-	return field && number(field, f->shape, value);
-}
-
-void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b)
-{
-	const bt_field *all = borrow_all(event, b->scope);
-	uint64_t value;
-
-	if (all && number(bt_field_structure_borrow_member_field_by_index_const(all, b->index), b->shape, &value))
-		*id_b = (int32_t)value;
-	if (a->scope != b->scope)
-		all = borrow_all(event, a->scope);
-	if (all && number(bt_field_structure_borrow_member_field_by_index_const(all, a->index), a->shape, &value))
-		*id_a = (int32_t)value;
+	ids->both = pid->scope == tid->scope && pid->shape == SHAPE_SIGNED && tid->shape == SHAPE_SIGNED ? tid->borrow : NULL;
 }
 
 const char *field_text(const bt_event *event, const struct field *f)
@@ -131,6 +95,27 @@ const char *field_text(const bt_event *event, const struct field *f)
 	const bt_field *field = f->scope && f->shape == SHAPE_TEXT ? field_borrow(event, f) : NULL;
 
 	return field ? bt_field_string_get_value(field) : NULL;
+}
+
+size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes, size_t room)
+{
+	const bt_field *field = field_borrow(event, f);
+	uint64_t nr = 0;
+
+#ifdef HAVE_BT2_BLOB
+	if (field && f->shape == SHAPE_BLOB) {
+		nr = bt_field_blob_get_length(field);
+		if (nr && nr <= room)
+			memcpy(bytes, bt_field_blob_get_data_const(field), nr);
+	}
+#endif
+	if (field && f->shape == SHAPE_ARRAY && !f->signed_items) {
+		nr = bt_field_array_get_length(field);
+		for (uint64_t i = 0; nr <= room && i < nr; i++)
+			bytes[i] = (uint8_t)bt_field_integer_unsigned_get_value(
+				bt_field_array_borrow_element_field_by_index_const(field, i));
+	}
+	return nr <= room ? nr : 0;
 }
 
 const char *field_member_text(const bt_event *event, const struct field *f, const char *name)

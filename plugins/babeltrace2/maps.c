@@ -104,25 +104,46 @@ static void image_insert(struct sink *s, struct image *m, const struct mapping *
 	m->nr++;
 }
 
+/* Set *@first and *@end to the mappings that @map overlaps; mappings do not overlap each other. */
+static void find_overlaps(const struct image *m, const struct mapping *map, size_t *first, size_t *end)
+{
+	*first = upper(m, map->start);
+	if (*first && overlaps(&m->maps[*first - 1], map))
+		--*first;
+	for (*end = *first; *end < m->nr && overlaps(&m->maps[*end], map); ++*end)
+		;
+}
+
+/* Return: an image of the process's own to be changed; the one it has where there are too many already. */
+static struct image *own_image(struct sink *s, struct process *p)
+{
+	if (s->nr_copied > BT2_COPIED_MAX) {
+		s->counts.images_mixed++;
+		return p->image;
+	}
+	s->nr_copied += p->image->nr + 64;	/* what a small array takes */
+	process_set_image(p, image_new(s, p->image));
+	return p->image;
+}
+
 static void process_map(struct sink *s, struct process *p, const struct mapping *map)
 {
-	bool contradicts = false;
+	struct image *m = p->image;
+	size_t first, end;
 
-	for (size_t i = 0; i < p->image->nr; i++) {
-		if (same_mapping(&p->image->maps[i], map))
-			return;
-		contradicts |= overlaps(&p->image->maps[i], map);
+	find_overlaps(m, map, &first, &end);
+	if (end == first + 1 && same_mapping(&m->maps[first], map))
+		return;
+	if (m->nr >= BT2_MAPS_MAX && first == end) {
+		s->counts.maps_skipped++;
+		return;
 	}
 	/* A forked process shares its parent's image until it maps something itself. */
-	if (contradicts || p->image->users > 1)
-		process_set_image(p, image_new(s, p->image));
-	for (size_t i = p->image->nr; contradicts && i--; ) {
-		if (overlaps(&p->image->maps[i], map)) {
-			memmove(&p->image->maps[i], &p->image->maps[i + 1], (p->image->nr - i - 1) * sizeof(*map));
-			p->image->nr--;
-		}
-	}
-	image_insert(s, p->image, map);
+	if (first != end || m->users > 1)
+		m = own_image(s, p);
+	memmove(&m->maps[first], &m->maps[end], (m->nr - end) * sizeof(*m->maps));
+	m->nr -= end - first;
+	image_insert(s, m, map);
 }
 
 /* ---- LTTng-UST ---- */
@@ -164,21 +185,19 @@ static void on_build_id(struct sink *s, const struct event *ev)
 {
 	struct thread *t = thread_of(s, ev);
 	const struct field *f = ev->class->f;
-	const bt_field *array = f[F_PATH].scope ? field_borrow(ev->event, &f[F_PATH]) : NULL;
 	struct image *image = t ? t->process->image : NULL;
-	uint64_t start, nr = array ? bt_field_array_get_length(array) : 0;
+	uint8_t id[FLAME_BUILD_ID_MAX];
+	size_t nr = field_bytes(ev->event, &f[F_PATH], id, sizeof(id));
+	uint64_t start;
 
-	if (!image || !nr || nr > FLAME_BUILD_ID_MAX || f[F_PATH].signed_items ||
-	    !field_number(ev->event, &f[F_START], &start))
+	if (!image || !nr || !field_number(ev->event, &f[F_START], &start))
 		return;
 	for (size_t i = 0; i < image->nr; i++) {
 		struct mapping *map = &image->maps[i];
 
 		if (map->start != start || map->nr_build_id)
 			continue;
-		for (uint64_t j = 0; j < nr; j++)
-			map->build_id[j] = (uint8_t)bt_field_integer_unsigned_get_value(
-				bt_field_array_borrow_element_field_by_index_const(array, j));
+		memcpy(map->build_id, id, nr);
 		map->nr_build_id = (uint8_t)nr;
 	}
 }

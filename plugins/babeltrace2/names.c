@@ -324,11 +324,14 @@ static int fill(struct resolver *r, const struct series *series, const bool *use
 {
 	struct flame_type_info info = {
 		.name = flame_intern(r->p, series->name, strlen(series->name)),
-		.unit = flame_intern(r->p, series->unit, strlen(series->unit)),
 		.kind = series->kind,
 	};
-	struct flame_sample sample = { .type = flame_type_row(r->p, &info) };
+	const char *unit = r->s->params.count ? "count" : series->unit;
+	struct flame_sample sample = { 0 };
 	int err = 0;
+
+	info.unit = flame_intern(r->p, unit, strlen(unit));
+	sample.type = flame_type_row(r->p, &info);
 
 	for (flame_stack row = 1; row < flame_nr_stacks(r->s->raw) && !err; row++) {
 		if (!used[row])
@@ -344,20 +347,33 @@ static int fill(struct resolver *r, const struct series *series, const bool *use
 	return err ? err : flame_profile_error(r->p);
 }
 
-/* What the traces tell of the recording; of several hosts none. */
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* What the traces tell of the recording; of several hosts or tracers none. */
 static void note_meta(struct resolver *r)
 {
 	const struct sink *s = r->s;
-	const char *host = s->nr_traces ? s->traces[0]->hostname : NULL;
-	bool one = host != NULL;
+	const struct trace *first = s->nr_traces ? s->traces[0] : NULL;
+	struct flame_meta *meta = flame_meta(r->p);
+	bool one_host = first && first->hostname, one_tool = first && first->tool;
+	int64_t from = s->first_time > s->from ? s->first_time : s->from, to = s->last_time < s->to ? s->last_time : s->to;
 
-	for (size_t i = 1; i < s->nr_traces; i++)
-		one &= s->traces[i]->host == s->traces[0]->host;
-	if (one)
-		flame_meta(r->p)->host = flame_intern(r->p, host, strlen(host));
-	if (s->started && s->first_time > 0 && s->last_time > s->first_time) {
-		flame_meta_time(r->p, (uint64_t)s->first_time);
-		flame_meta_time(r->p, (uint64_t)s->last_time);
+	for (size_t i = 1; i < s->nr_traces; i++) {
+		one_host &= s->traces[i]->host == first->host;
+		one_tool &= same_text(s->traces[i]->tool, first->tool);
+	}
+	if (one_host)
+		meta->host = flame_intern(r->p, first->hostname, strlen(first->hostname));
+	if (one_tool)
+		meta->tool = flame_intern(r->p, first->tool, strlen(first->tool));
+	if (s->started && from > 0 && to > from) {
+		flame_meta_time(r->p, (uint64_t)from);
+		flame_meta_time(r->p, (uint64_t)to);
+		if (s->since_1970)
+			meta->start_ns = (uint64_t)from;
 	}
 	flame_lost_add(r->p, s->counts.lost_events);
 }

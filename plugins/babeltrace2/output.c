@@ -132,18 +132,20 @@ static const struct line lines[] = {
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
+	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
+	  "apart: names of addresses there may be of another file" },
 	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; "
 	  "perf's DWARF stacks do not come into CTF" },
 };
 
 static void say_open(const struct sink *s)
 {
-	uint64_t calls = 0, spans = 0, off = 0;
+	uint64_t calls = 0, spans = 0, off = sleepers_count(s);
 
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		calls += s->threads[i]->calls.nr;
 		spans += s->threads[i]->spans.nr;
-		off += s->threads[i]->off_since != 0;
 	}
 	if (calls)
 		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread",
@@ -208,7 +210,8 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 	struct flame_svg_options o = {
 		.title = prm->title, .subtitle = below, .colors = prm->colors, .bgcolors = prm->bgcolors, .notes = prm->notes,
 		.countname = prm->countname, .fonttype = prm->fonttype, .width = prm->width, .height = prm->height,
-		.minwidth = prm->minwidth, .fontsize = prm->fontsize, .inverted = prm->inverted, .hash = prm->hash, .type = 1,
+		.minwidth = prm->minwidth, .fontsize = prm->fontsize, .fontwidth = prm->fontwidth, .nametype = prm->nametype,
+		.total = (int64_t)prm->total, .factor = prm->factor, .inverted = prm->inverted, .hash = prm->hash, .type = 1,
 	};
 	int err;
 
@@ -222,7 +225,9 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p,
 		     enum writer writer, FILE *out)
 {
-	struct flame_folded_options folded = { .type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0 };
+	struct flame_folded_options folded = {
+		.type = 1, .kinds = s->params.annotate ? FLAME_ALL_KINDS : 0, .header = s->params.header,
+	};
 
 	if (writer == WRITER_FOLDED)
 		return flame_folded_write(p, &folded, out);
@@ -298,10 +303,10 @@ static int transform(struct sink *s, struct flame_profile **p)
 	const struct params *prm = &s->params;
 	struct flame_transform_options o = {
 		.only = prm->only, .exclude = prm->exclude, .focus = prm->focus, .reverse = prm->reverse,
-		.collapse_recursion = prm->collapse_recursion,
+		.collapse_recursion = prm->collapse_recursion, .strip_hex = prm->strip_hex, .strip_ids = prm->strip_ids,
 	};
 
-	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion)
+	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion && !o.strip_hex && !o.strip_ids)
 		return 0;
 	return flame_transform(p, &o);
 }
@@ -352,10 +357,18 @@ int output_write(struct sink *s)
 		.symbol_dir = prm->symbols, .symfs = prm->symfs, .kallsyms = prm->kallsyms, .no_inline = prm->no_inline,
 		.debuginfod = true,
 	};
-	const struct series *series = choose(s);
+	const struct series *series;
 	struct flame_symbols *symbols;
 	int status;
 
+	threads_settle(s);
+	for (size_t i = 0; i < s->nr_series; i++)
+		series_sum(s->series[i]);
+	if (s->error) {
+		append_cause(s, "%s", flame_strerror(s->error));
+		return -1;
+	}
+	series = choose(s);
 	if (!series || !series->used)
 		return nothing_there(s);
 	symbols = flame_symbols_new(&options);

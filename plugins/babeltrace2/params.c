@@ -204,6 +204,10 @@ static char *check(struct params *p)
 		return message("parameter 'colors': there is no palette '%s'", p->colors);
 	if (p->width < 0 || p->height < 0 || p->fontsize < 0 || p->width > 1e6 || p->height > 1e4 || p->fontsize > 1e4)
 		return message("parameters 'width', 'height' and 'fontsize' must be lengths in pixels");
+	if (p->fontwidth < 0 || p->fontwidth > 10 || p->factor < 0 || p->total < 0 || p->total > 9e18)
+		return message("parameters 'fontwidth', 'factor' and 'total' must be positive, and 'fontwidth' at most 10");
+	if (p->bgcolors && p->bgcolors[0] != '#' && !flame_background_known(p->bgcolors))
+		return message("parameter 'bgcolors': there is no background '%s'", p->bgcolors);
 	for (size_t i = 0; i < p->pairs.nr; i++) {
 		if (!strpbrk(p->pairs.items[i], ":,"))
 			return message("parameter 'pair' must be \"start:stop\", not '%s'", p->pairs.items[i]);

@@ -26,13 +26,13 @@ struct params {
 	char *event, *root, *time;
 	struct numbers pids, tids;
 	struct texts comms, pairs;
-	bool count, addresses, annotate, quiet, no_inline;
+	bool count, addresses, annotate, header, quiet, no_inline;
 	char *symbols, *symfs, *kallsyms;
-	char *title, *subtitle, *colors, *bgcolors, *countname, *notes, *fonttype;
-	double width, minwidth, height, fontsize;
+	char *title, *subtitle, *colors, *bgcolors, *countname, *nametype, *notes, *fonttype;
+	double width, minwidth, height, fontsize, fontwidth, total, factor;
 	bool inverted, hash;
 	char *only, *exclude, *focus;
-	bool reverse, collapse_recursion;
+	bool reverse, collapse_recursion, strip_hex, strip_ids;
 	double from, to;		/* of @time; to 0: the end */
 };
 

@@ -19,11 +19,13 @@
 
 /*
  * A chain is kept as it came, markers and all, behind one word that says whose it is: equal words
- * are equal stacks, and only the first of them is looked into.
+ * are equal stacks, and only the first of them is looked into. Samples wait in s->pending, their
+ * words in s->chain, until there are several to look for at once.
  */
 static bool reserve(struct sink *s, size_t nr)
 {
-	if (nr <= s->room_chain || array_reserve((void **)&s->chain, &s->room_chain, nr, sizeof(*s->chain)))
+	if (s->nr_chain + nr <= s->room_chain ||
+	    array_reserve((void **)&s->chain, &s->room_chain, s->nr_chain + nr, sizeof(*s->chain)))
 		return true;
 	sink_fail(s, FLAME_ENOMEM);
 	return false;
@@ -38,7 +40,20 @@ static bool has_address(const uint64_t *words, size_t nr)
 	return false;
 }
 
-/* Add the array @f to the @nr words there are. Return: how many there are then. */
+static void read_items(uint64_t *to, const bt_field *array, uint64_t len, bool have_signs)
+{
+	if (have_signs) {
+		for (uint64_t i = 0; i < len; i++)
+			to[i] = (uint64_t)bt_field_integer_signed_get_value(
+				bt_field_array_borrow_element_field_by_index_const(array, i));
+	} else {
+		for (uint64_t i = 0; i < len; i++)
+			to[i] = bt_field_integer_unsigned_get_value(
+				bt_field_array_borrow_element_field_by_index_const(array, i));
+	}
+}
+
+/* Add the array @f to the @nr words there are of this chain. Return: how many there are then. */
 static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, const struct field *f,
 			 bool *truncated)
 {
@@ -50,15 +65,11 @@ static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, cons
 		len = BT2_CHAIN_MAX;
 		*truncated = true;
 	}
-	if (!len || !reserve(s, nr + len))
+	/* One more, for a marker or the address itself. */
+	if (!reserve(s, nr + len + 1) || !len)
 		return nr;
-	to = s->chain + nr;
-	for (uint64_t i = 0; i < len; i++) {
-		const bt_field *item = bt_field_array_borrow_element_field_by_index_const(array, i);
-
-		to[i] = f->signed_items ? (uint64_t)bt_field_integer_signed_get_value(item) :
-					  bt_field_integer_unsigned_get_value(item);
-	}
+	to = s->chain + s->nr_chain + nr;
+	read_items(to, array, len, f->signed_items);
 	if (to[len - 1] == TRUNCATED && !ev->class->perf_chain)
 		*truncated = true;
 	return nr + len;
@@ -85,73 +96,100 @@ static void find_flags(const uint64_t *words, size_t nr, uint8_t *flags)
 	}
 }
 
-static flame_stack push_chain(struct sink *s, size_t nr, struct thread *t, flame_stack root, bool truncated)
+static flame_stack push_chain(struct sink *s, const struct pending *p)
 {
-	const uint64_t *words = s->chain + 1;
+	const uint64_t *words = s->chain + p->at + 1;
 	uint8_t flags[2 * BT2_CHAIN_MAX + 2];
-	flame_stack stack = root;
+	flame_stack stack = p->root;
 
-	find_flags(words, nr - 1, flags);
-	if (truncated)
+	find_flags(words, p->nr - 1, flags);
+	if (p->truncated)
 		stack = flame_stack_push(s->raw, stack, text_frame(s, "[truncated]", 11, FLAME_MARKER));
-	for (size_t i = nr - 1; i--; ) {
+	for (size_t i = p->nr - 1; i--; ) {
 		if (words[i] && words[i] < MARKERS)
-			stack = flame_stack_push(s->raw, stack, code_frame(s, t->process->image, words[i], flags[i]));
+			stack = flame_stack_push(s->raw, stack, code_frame(s, p->image, words[i], flags[i]));
 	}
 	return stack;
 }
 
-/* @nr: words with the first, which is set here. */
-static flame_stack known_stack(struct sink *s, size_t nr, struct thread *t, flame_stack root, bool truncated)
+/* Read the event's chains to s->chain. */
+static void read_sample(struct sink *s, const struct event *ev, struct thread *t, struct pending *p)
 {
-	size_t len = nr * sizeof(*s->chain);
-	uint32_t stack;
-	uint64_t hash;
+	const struct event_class *c = ev->class;
+	uint64_t *words, ip;
+	size_t nr = 1;
 
+	*p = (struct pending){ .image = t->image, .at = s->nr_chain, .root = thread_root(s, t, ev) };
+	if (c->kernel_chain.scope) {
+		if (!reserve(s, 2))
+			return;
+		s->chain[p->at + nr++] = MARKER_KERNEL;
+		nr = read_chain(s, nr, ev, &c->kernel_chain, &p->truncated);
+		if (s->error)
+			return;
+		s->chain[p->at + nr++] = MARKER_USER;
+	}
+	nr = read_chain(s, nr, ev, &c->user_chain, &p->truncated);
+	if (s->error)
+		return;
+	words = s->chain + p->at;
+	if (c->perf_chain && !has_address(words + 1, nr - 1)) {
+		s->counts.empty_chains += c->user_chain.scope != SCOPE_NONE;
+		nr = 1;
+		if (field_number(ev->event, &c->address, &ip) && ip)
+			words[nr++] = ip;
+	}
+	s->counts.truncated += p->truncated;
 	/* The row of the root says which root, and images are told apart by their numbers. */
-	s->chain[0] = (uint64_t)root << 32 | t->process->image->id << 1 | truncated;
-	hash = hash_bytes((const char *)s->chain, len);
-	if (flame_cache_get(&s->chains, (const char *)s->chain, len, hash, &stack))
+	words[0] = (uint64_t)p->root << 32 | p->image->id << 1 | p->truncated;
+	p->nr = nr;
+	p->hash = hash_bytes((const char *)words, nr * sizeof(*words));
+}
+
+static flame_stack find_stack(struct sink *s, const struct pending *p)
+{
+	const char *key = (const char *)(s->chain + p->at);
+	size_t len = p->nr * sizeof(*s->chain);
+	uint32_t stack;
+
+	if (flame_cache_get(&s->chains, key, len, p->hash, &stack))
 		return stack;
-	stack = push_chain(s, nr, t, root, truncated);
-	if (stack)
-		flame_cache_put(&s->chains, (const char *)s->chain, len, hash, stack);
+	stack = push_chain(s, p);
+	if (!stack)
+		return flame_stack_push(s->raw, 0, text_frame(s, "[no stack]", 10, FLAME_MARKER));
+	flame_cache_put(&s->chains, key, len, p->hash, stack);
 	return stack;
 }
 
 flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t)
 {
-	const struct event_class *c = ev->class;
-	flame_stack stack, root = thread_root(s, t, ev);
-	bool truncated = false;
-	size_t nr = 1;
-	uint64_t ip;
+	struct pending p;
 
-	if (!reserve(s, 4))
-		return 0;
-	if (c->kernel_chain.scope) {
-		s->chain[nr++] = MARKER_KERNEL;
-		nr = read_chain(s, nr, ev, &c->kernel_chain, &truncated);
-		if (!reserve(s, nr + 1))
-			return 0;
-		s->chain[nr++] = MARKER_USER;
+	read_sample(s, ev, t, &p);
+	return p.nr ? find_stack(s, &p) : 0;
+}
+
+void samples_settle(struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_pending; i++) {
+		const struct pending *p = &s->pending[i];
+		uint32_t stack;
+
+		if (flame_cache_guess(&s->chains, p->hash, &stack) && stack < p->series->room)
+			__builtin_prefetch(&p->series->tallies[stack], 1);
 	}
-	nr = read_chain(s, nr, ev, &c->user_chain, &truncated);
-	if (c->perf_chain && !has_address(s->chain + 1, nr - 1)) {
-		s->counts.empty_chains += c->user_chain.scope != SCOPE_NONE;
-		nr = 1;
-		if (field_number(ev->event, &c->address, &ip) && ip)
-			s->chain[nr++] = ip;
+	for (size_t i = 0; i < s->nr_pending; i++) {
+		const struct pending *p = &s->pending[i];
+
+		series_add(s, p->series, find_stack(s, p), p->weight, 1);
 	}
-	s->counts.truncated += truncated;
-	stack = known_stack(s, nr, t, root, truncated);
-	if (stack)
-		return stack;
-	return flame_stack_push(s->raw, 0, text_frame(s, "[no stack]", 10, FLAME_MARKER));
+	s->nr_pending = 0;
+	s->nr_chain = 0;
 }
 
 void sample_event(struct sink *s, const struct event *ev)
 {
+	struct pending *p = &s->pending[s->nr_pending];
 	struct thread *t = thread_of(s, ev);
 	uint64_t weight = 1;
 
@@ -163,5 +201,13 @@ void sample_event(struct sink *s, const struct event *ev)
 		sink_fail(s, FLAME_EOVERFLOW);
 		return;
 	}
-	series_add(s, ev->class->series, sample_stack(s, ev, t), (int64_t)weight, 1);
+	read_sample(s, ev, t, p);
+	if (!p->nr)
+		return;
+	p->series = ev->class->series;
+	p->weight = (int64_t)weight;
+	flame_cache_prefetch(&s->chains, p->hash);
+	s->nr_chain += p->nr;
+	if (++s->nr_pending == NR_PENDING)
+		samples_settle(s);
 }

@@ -15,6 +15,7 @@
 
 #define CHAINS_MAX ((size_t)64 << 20)	/* bytes of chains whose stacks are remembered */
 #define CALLBACKS_MAX ((size_t)16 << 20)
+#define EVENTS_AT_ONCE 16	/* babeltrace2 hands over up to 15 messages at a time */
 
 void sink_fail(struct sink *s, int err)
 {
@@ -74,6 +75,16 @@ bool series_reserve(struct sink *s, struct series *series, flame_stack stack)
 	return true;
 }
 
+void series_sum(struct series *series)
+{
+	series->nr = 0;
+	series->used = false;
+	for (size_t i = 0; i < series->room; i++) {
+		series->nr += series->tallies[i].nr;
+		series->used |= series->tallies[i].nr || series->tallies[i].value;
+	}
+}
+
 /* ---- messages ---- */
 
 struct role_handler {
@@ -117,60 +128,70 @@ static void start_clock(struct sink *s, const struct event *ev)
 		return;
 	s->started = true;
 	s->first_time = ev->time;
+	s->since_1970 = bt_clock_class_origin_is_unix_epoch(bt_stream_class_borrow_default_clock_class_const(
+		bt_event_class_borrow_stream_class_const(ev->class->class)));
 	if (!p->time)
 		return;
-	s->from = ev->time + llround(p->from * 1e9);
-	if (p->to)
-		s->to = ev->time + llround(p->to * 1e9);
+	if (__builtin_add_overflow(ev->time, llround(p->from * 1e9), &s->from))
+		s->from = INT64_MAX;
+	if (p->to && __builtin_add_overflow(ev->time, llround(p->to * 1e9), &s->to))
+		s->to = INT64_MAX;
 }
 
-static void on_event(struct sink *s, const bt_message *message)
+/* Return: false where the event is of no use. */
+static inline bool read_event(struct sink *s, const bt_message *message, struct event *ev)
 {
-	struct event ev = { .event = bt_message_event_borrow_event_const(message) };
-
-	ev.class = class_get(s, bt_event_borrow_class_const(ev.event));
+	ev->event = bt_message_event_borrow_event_const(message);
+	ev->class = class_get(s, bt_event_borrow_class_const(ev->event));
 	s->counts.events++;
-	if (!ev.class || !ev.class->roles)
-		return;
-	ev.trace = trace_get(s, bt_stream_borrow_trace_const(bt_event_borrow_stream_const(ev.event)));
-	if (!ev.trace)
-		return;
-	if (ev.class->has_clock) {
+	if (!ev->class || !ev->class->roles)
+		return false;
+	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
+	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(ev->event));
+	if (!ev->trace)
+		return false;
+	ev->time = 0;
+	if (ev->class->has_clock) {
 		const bt_clock_snapshot *snapshot = bt_message_event_borrow_default_clock_snapshot_const(message);
 
-		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ev.time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
+		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &ev->time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK) {
 			s->counts.clockless++;
-			return;
+			return false;
 		}
-		s->last_time = ev.time;
+		s->last_time = ev->time;
 	} else {
 		s->counts.clockless++;
 	}
+	ev->pid = ev->trace->pid;
+	ev->tid = -1;
+	ids_get(ev->event, &ev->class->ids, &ev->pid, &ev->tid);
+	if (ev->class->roles & (ROLE_CALL_ENTRY | ROLE_CALL_EXIT))
+		ev->has_address = field_number(ev->event, &ev->class->address, &ev->address);
 	if (!s->started)
-		start_clock(s, &ev);
-	dispatch(s, &ev);
+		start_clock(s, ev);
+	return true;
 }
 
 static void on_loss(struct sink *s, const bt_stream *stream, bool counted, uint64_t nr, uint64_t *sum)
 {
-	struct trace *trace = trace_get(s, bt_stream_borrow_trace_const(stream));
+	struct trace *trace = trace_get(s, stream);
 
 	if (counted)
 		*sum += nr;
 	else
 		s->counts.lost_unknown++;
 	if (trace)
-		threads_cut(s, trace);
+		trace_cut(trace);
 }
 
-static void on_message(struct sink *s, const bt_message *m)
+static void on_other_message(struct sink *s, const bt_message *m, bt_message_type type)
 {
 	uint64_t nr = 0;
 	bool counted;
 
-	switch (bt_message_get_type(m)) {
-	case BT_MESSAGE_TYPE_EVENT:
-		on_event(s, m);
+	switch (type) {
+	case BT_MESSAGE_TYPE_STREAM_BEGINNING:
+		trace_get(s, bt_message_stream_beginning_borrow_stream_const(m));
 		break;
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
 		counted = bt_message_discarded_events_get_count(m, &nr) == BT_PROPERTY_AVAILABILITY_AVAILABLE;
@@ -183,6 +204,30 @@ static void on_message(struct sink *s, const bt_message *m)
 	default:
 		break;
 	}
+}
+
+/* What there is to be read of events lies all over memory: reading several of them first makes them wait at once. */
+static void on_messages(struct sink *s, const bt_message *const *messages, uint64_t nr)
+{
+	struct event events[EVENTS_AT_ONCE];
+	uint64_t i = 0;
+
+	while (i < nr && !s->error) {
+		bt_message_type type = BT_MESSAGE_TYPE_EVENT;
+		size_t nr_events = 0;
+
+		for (; i < nr && nr_events < EVENTS_AT_ONCE; i++) {
+			type = bt_message_get_type(messages[i]);
+			if (type != BT_MESSAGE_TYPE_EVENT)
+				break;
+			nr_events += read_event(s, messages[i], &events[nr_events]);
+		}
+		for (size_t j = 0; j < nr_events && !s->error; j++)
+			dispatch(s, &events[j]);
+		if (type != BT_MESSAGE_TYPE_EVENT && !s->error)
+			on_other_message(s, messages[i++], type);
+	}
+	samples_settle(s);
 }
 
 /* ---- the component ---- */
@@ -227,11 +272,9 @@ bt_component_class_sink_consume_method_status flame_sink_consume(bt_self_compone
 								    "flame: the trace could not be read to its end; nothing is written");
 		return BT_COMPONENT_CLASS_SINK_CONSUME_METHOD_STATUS_ERROR;
 	}
-	for (uint64_t i = 0; i < nr; i++) {
-		if (!s->error)
-			on_message(s, messages[i]);
+	on_messages(s, messages, nr);
+	for (uint64_t i = 0; i < nr; i++)
 		bt_message_put_ref(messages[i]);
-	}
 	if (!s->error)
 		s->error = flame_profile_error(s->raw);
 	if (s->error) {
@@ -277,13 +320,16 @@ static void sink_free(struct sink *s)
 		bt_trace_put_ref(s->traces[i]->trace);
 		free(s->traces[i]->comm);
 		free(s->traces[i]->hostname);
+		free(s->traces[i]->tool);
 	}
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		free(s->threads[i]->calls.frames);
 		free(s->threads[i]->spans.frames);
 	}
-	for (size_t i = 1; i < s->nr_images; i++)
+	for (size_t i = 1; i < s->nr_images; i++) {
 		free(s->images[i]->maps);
+		free(s->images[i]->calls);
+	}
 	free_all(s->series, s->nr_series);
 	free_all(s->classes, s->nr_classes);
 	free_all(s->traces, s->nr_traces);
@@ -293,7 +339,7 @@ static void sink_free(struct sink *s)
 	free(s->by_class.slots);
 	free(s->by_tid.slots);
 	free(s->by_pid.slots);
-	free(s->sleepers.slots);
+	free_all(s->sleepers.slots, s->sleepers.slots ? (size_t)s->sleepers.mask + 1 : 0);
 	free(s->codes);
 	free(s->chain);
 	flame_cache_release(&s->chains);

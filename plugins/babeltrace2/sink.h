@@ -15,30 +15,17 @@
 #include "../../core/cache.h"
 #include "../../core/flame.h"
 #include "../../core/symbol.h"
+#include "fields.h"
 #include "params.h"
 
 /* Frames that one thread may have open; what is called deeper is not shown, and counted. */
 #define BT2_DEPTH_MAX 4096
 /* Addresses in one recorded stack; the rest towards the root is cut off, and counted. */
 #define BT2_CHAIN_MAX 4096
-
-/* Where a field is. */
-enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
-#define IN_PAYLOAD (1u << SCOPE_PAYLOAD)
-#define IN_SPECIFIC (1u << SCOPE_SPECIFIC)
-#define IN_COMMON (1u << SCOPE_COMMON)
-#define IN_CONTEXT (IN_SPECIFIC | IN_COMMON)
-#define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
-
-/* What is read of a field; others are as if they were not there. */
-enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT };
-
-struct field {
-	enum scope scope;	/* SCOPE_NONE: there is none */
-	enum shape shape;
-	bool signed_items;	/* of an array of integers */
-	uint64_t index;		/* in its structure */
-};
+/* Mappings of one process; more are not used, and counted. */
+#define BT2_MAPS_MAX 16384
+/* Mappings in images that are copies of others; later ones change the image that there is, which is counted. */
+#define BT2_COPIED_MAX ((size_t)1 << 20)
 
 /* Roles of an event class. */
 enum role {
@@ -61,6 +48,9 @@ struct event {
 	struct event_class *class;
 	struct trace *trace;
 	int64_t time;		/* ns from the clock's origin; 0 where the stream has no clock */
+	int32_t pid, tid;	/* -1: not known */
+	uint64_t address;	/* of a call */
+	bool has_address;
 };
 
 /* Values of stacks that may be added up: a value type to be. */
@@ -76,6 +66,7 @@ struct series {
 		uint64_t nr;
 	} *tallies;		/* by row of the stack */
 	size_t room;
+	/* Known at the end, by series_sum(). */
 	uint64_t nr;		/* samples in all */
 	bool used;		/* some stack has a value or a count */
 };
@@ -87,7 +78,8 @@ struct event_class {
 	const bt_event_class *class;	/* a reference is held */
 	unsigned int roles;
 	bool has_clock;
-	struct field pid, tid, comm, ip, cpu, debug_info;
+	struct ids ids;
+	struct field comm, ip, cpu, debug_info;
 	struct field address;			/* of a call */
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
@@ -106,6 +98,10 @@ struct trace {
 	int32_t pid;		/* of all its events (buffers by process); -1: not known */
 	char *comm;		/* owned; NULL: not known */
 	char *hostname;		/* owned; NULL: not known */
+	char *tool;		/* that recorded, "lttng-ust 2.13"; owned; NULL: not known */
+	uint32_t losses;	/* times that events of it were lost */
+	struct trace *first;	/* of this host: its losses count those of all */
+	uint32_t host_losses;
 };
 
 /* Something mapped into a process. */
@@ -118,12 +114,20 @@ struct mapping {
 	bool moved;
 };
 
+/* The stack of a function that was called, by its address and its caller's stack. */
+struct call_slot {
+	uint64_t address;
+	flame_stack caller, stack;	/* stack 0: the slot is free */
+};
+
 /* What a process has mapped during some part of its life; addresses belong to one of these. */
 struct image {
 	uint32_t id;
 	uint32_t users;		/* processes that have it now */
 	struct mapping *maps;	/* sorted by start */
 	size_t nr, room;
+	struct call_slot *calls;	/* at most half full */
+	uint32_t calls_mask, nr_calls;
 };
 
 struct process {
@@ -131,37 +135,48 @@ struct process {
 	int32_t pid;
 	struct image *image;
 	int64_t dumper;		/* thread that told the mappings; -1: none has */
-	uint32_t exec;		/* how often it has become another program */
+	uint32_t exec;		/* how often it has become another program; each begins with another image */
 };
 
-/* A call or span that is open. */
+/* A call or span that is open. What it has itself goes to its series when it is closed. */
 struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
-	flame_stack stack, caller;
+	int64_t value;
+	flame_stack stack;
+	bool counts;		/* it began in the window */
 };
 
 struct open_frames {
-	struct open_frame *frames;	/* behind those that are open those that were */
+	struct open_frame *frames;
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
 	int64_t time;		/* of the last event: what came since belongs to the top */
+	struct trace *trace;	/* of the last event */
+	uint32_t losses;	/* trace->losses then */
 };
 
 struct thread {
 	uint32_t host;
 	int32_t pid, tid;
-	struct process *process;
-	struct trace *trace;
-	char comm[64];
 	bool wanted;		/* by the filters */
-	uint32_t exec;		/* process->exec when it was last seen */
+	struct process *process;
+	struct image *image;	/* process->image when it was last seen */
+	uint32_t exec;		/* process->exec then */
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
-	uint32_t calls_image;	/* number of the image that the addresses in calls are of */
-	/* Off the processor since then, with that stack; 0: it is not. */
-	int64_t off_since;
-	flame_stack off_stack;
+	struct trace *trace;
+	char comm[64];
+};
+
+/* A thread id that has left a processor; whose it was then does not matter, for it is one thread's at a time. */
+struct sleeper {
+	uint32_t host;
+	int32_t tid;
+	bool is_off;
+	int64_t since;
+	flame_stack stack;
+	uint32_t losses;	/* trace->first->host_losses when it left */
 };
 
 /* Numbers for the summary. */
@@ -171,6 +186,7 @@ struct counts {
 	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
 	uint64_t truncated, empty_chains;
+	uint64_t maps_skipped, images_mixed;
 };
 
 /* Table of pointers by a 64-bit hash; the owner compares. */
@@ -187,6 +203,19 @@ struct code_slot {
 	uint32_t image_flags;
 	flame_frame frame;
 };
+
+/* A sample whose stack is looked for together with those of others: while one waits for memory the next goes on. */
+struct pending {
+	struct series *series;
+	const struct image *image;
+	uint64_t hash;
+	int64_t weight;
+	size_t at, nr;		/* words of its chain */
+	flame_stack root;
+	bool truncated;
+};
+
+#define NR_PENDING 16
 
 struct sink {
 	bt_self_component_sink *self;
@@ -210,23 +239,26 @@ struct sink {
 	struct trace *last_trace;
 	struct thread **threads;
 	size_t nr_threads, room_threads;
-	struct pointers by_tid, sleepers;
+	struct pointers by_tid, sleepers;	/* sleepers are owned by their table */
 	struct thread *recent_threads[RECENT];	/* by thread id */
 	struct process **processes;
 	size_t nr_processes, room_processes;
 	struct pointers by_pid;
 	struct image **images;	/* by id; 0 is none */
 	size_t nr_images, room_images;
+	size_t nr_copied;	/* mappings */
 	uint64_t kernel_text;	/* where perf says the kernel's _text is */
 
 	struct code_slot *codes;
 	uint32_t codes_mask, nr_codes;
 	struct flame_cache chains, callbacks;
-	uint64_t *chain;
-	size_t room_chain;
+	uint64_t *chain;	/* words of the chains that are pending, then those of the one at hand */
+	size_t nr_chain, room_chain;
+	struct pending pending[NR_PENDING];
+	size_t nr_pending;
 
 	int64_t first_time, last_time, from, to;	/* window of the time parameter */
-	bool started;
+	bool started, since_1970;	/* the clock's origin is that of the calendar */
 	struct counts counts;
 };
 
@@ -248,21 +280,25 @@ static inline void series_add(struct sink *s, struct series *series, flame_stack
 	if (__builtin_add_overflow(t->value, value, &t->value))
 		sink_fail(s, FLAME_EOVERFLOW);
 	t->nr += nr;
-	series->nr += nr;
-	series->used = true;
 }
 
 struct series *series_get(struct sink *s, const char *name, const struct series *like);
-/* Add the time from @from to @to, as far as it lies in the window. */
-static inline void series_add_time(struct sink *s, struct series *series, flame_stack stack, int64_t from, int64_t to)
+/* Find out whether @series has anything. */
+void series_sum(struct series *series);
+/* Add the time from @from to @to, as far as it lies in the window, to *@sum. */
+static inline void time_add(struct sink *s, int64_t *sum, int64_t from, int64_t to)
 {
+	int64_t time;
+
 	if (from < s->from)
 		from = s->from;
 	if (to > s->to)
 		to = s->to;
 	/* Clocks of two processors may differ by a little. */
-	if (to > from)
-		series_add(s, series, stack, to - from, 0);
+	if (to <= from)
+		return;
+	if (__builtin_sub_overflow(to, from, &time) || __builtin_add_overflow(*sum, time, sum))
+		sink_fail(s, FLAME_EOVERFLOW);
 }
 
 static inline bool in_window(const struct sink *s, int64_t time)
@@ -270,36 +306,107 @@ static inline bool in_window(const struct sink *s, int64_t time)
 	return time >= s->from && time <= s->to;
 }
 
-/* ---- fields.c ---- */
-struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes);
-const bt_field *field_borrow(const bt_event *event, const struct field *f);
-/* Return: false where there is none; signed ones are sign-extended. */
-bool field_number(const bt_event *event, const struct field *f, uint64_t *value);
-/* The same for two fields, of which @a is likely to stand beside @b. Those that there are not stay as they were. */
-void field_ids(const bt_event *event, const struct field *a, const struct field *b, int32_t *id_a, int32_t *id_b);
-/* Return: NULL where there is none. */
-const char *field_text(const bt_event *event, const struct field *f);
-/* The text of member @name of a structure. */
-const char *field_member_text(const bt_event *event, const struct field *f, const char *name);
-
 /* ---- classes.c ---- */
-struct event_class *class_get(struct sink *s, const bt_event_class *class);
-struct trace *trace_get(struct sink *s, const bt_trace *trace);
+struct event_class *class_find(struct sink *s, const bt_event_class *class);
+struct trace *trace_find(struct sink *s, const bt_trace *trace);
+
+static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
+{
+	return &s->recent_classes[(uintptr_t)class / sizeof(void *) / 4 % RECENT];
+}
+
+/* Return: NULL without memory. */
+static inline struct event_class *class_get(struct sink *s, const bt_event_class *class)
+{
+	struct event_class *c = *class_place(s, class);
+
+	return c && c->class == class ? c : class_find(s, class);
+}
+
+/* Return: NULL without memory. */
+static inline struct trace *trace_get(struct sink *s, const bt_stream *stream)
+{
+	const bt_trace *trace = bt_stream_borrow_trace_const(stream);
+
+	return s->last_trace && s->last_trace->trace == trace ? s->last_trace : trace_find(s, trace);
+}
 
 /* ---- threads.c ---- */
-/* Return: the thread that @ev is of, up to date; NULL without memory. */
-struct thread *thread_of(struct sink *s, const struct event *ev);
-struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+/* Return: NULL without memory. */
+struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+/* The process has mapped something else, or is another program. */
+void thread_renew(struct sink *s, struct thread *t);
+
+static inline struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+{
+	struct thread *t = s->recent_threads[(uint32_t)tid % RECENT];
+
+	return t && t->tid == tid && t->pid == pid && t->host == trace->host ? t : thread_find(s, trace, pid, tid);
+}
+
 void thread_set_comm(struct sink *s, struct thread *t, const char *comm);
 /* The root of a sample: the thread's, or what the root parameter says. */
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev);
 struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
-/* Events of @trace were lost: nobody knows what is open. */
-void threads_cut(struct sink *s, const struct trace *trace);
-/* Return: false where the frame is too deep. */
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller);
-void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
+/* Events of @trace were lost: nobody knows what is open. Threads take notice when their next event comes. */
+void trace_cut(struct trace *trace);
+/* Make room for one more frame. Return: false where it is too deep, or there is no memory. */
+bool open_grow(struct sink *s, struct open_frames *open);
+/* Close all but @stay frames. */
+void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay);
+/* At the end: what the open ones have until now is added. */
+void threads_settle(struct sink *s);
+/* Return: false without memory. */
+bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
+
+/*
+ * Return: the thread that @ev is of, up to date; NULL without memory. Compilers would make a call of it,
+ * which costs every event more than all that it does itself.
+ */
+__attribute__((always_inline)) static inline struct thread *thread_of(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_get(s, ev->trace, ev->pid, ev->tid);
+
+	if (!t)
+		return NULL;
+	if (ev->class->comm.scope) {
+		const char *comm = field_text(ev->event, &ev->class->comm);
+
+		if (comm)
+			thread_set_comm(s, t, comm);
+	}
+	if (t->image != t->process->image)
+		thread_renew(s, t);
+	return t;
+}
+
+/* Events were lost since the last one that is @open, or this one is of another trace. */
+void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
+
+/* The time since the last event belongs to the frame on top. */
+static inline void open_charge(struct sink *s, struct thread *t, struct open_frames *open, const struct event *ev)
+{
+	if (open->trace != ev->trace || open->losses != ev->trace->losses)
+		open_lost(s, t, open, ev->trace);
+	if (open->nr)
+		time_add(s, &open->frames[open->nr - 1].value, open->time, ev->time);
+	open->time = ev->time;
+}
+
+/* Return: false where there is no room for one more frame. */
+static inline bool open_room(struct sink *s, struct open_frames *open)
+{
+	return (open->nr < open->room && !open->too_deep) || open_grow(s, open);
+}
+
+/* Close the frame on top. */
+static inline void open_pop(struct sink *s, struct series *series, struct open_frames *open)
+{
+	const struct open_frame *f = &open->frames[--open->nr];
+
+	series_add(s, series, f->stack, f->value, f->counts);
+}
 
 /* ---- the rooms of the roles ---- */
 void calls_entry(struct sink *s, const struct event *ev);
@@ -308,7 +415,11 @@ void calls_cut(struct sink *s, struct thread *t);
 /* Return: the event's stack, whatever it holds. */
 flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t);
 void sample_event(struct sink *s, const struct event *ev);
+/* Find the stacks of the samples that are pending, and add their values. */
+void samples_settle(struct sink *s);
 void switch_event(struct sink *s, const struct event *ev);
+/* Return: how many threads are off the processor. */
+uint64_t sleepers_count(const struct sink *s);
 void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);

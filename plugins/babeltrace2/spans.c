@@ -200,33 +200,25 @@ static flame_frame span_frame(struct sink *s, const struct event *ev, const stru
 	return flame_frame_row(s->raw, &info);
 }
 
-static void charge(struct sink *s, struct thread *t, int64_t time)
-{
-	struct open_frames *open = &t->spans;
-
-	if (open->nr)
-		series_add_time(s, s->spans, open->frames[open->nr - 1].stack, open->time, time);
-	open->time = time;
-}
-
 void span_begin(struct sink *s, const struct event *ev)
 {
 	static const struct series like = { .unit = "count", .about = "beginnings of spans, not nested", .what = "spans",
 					    .rank = 5 };
+	struct open_frame frame = { .key = ev->class->span, .counts = in_window(s, ev->time) };
 	struct thread *t = thread_of(s, ev);
-	flame_stack stack;
+	flame_stack caller;
 
 	if (!t || !t->wanted)
 		return;
-	charge(s, t, ev->time);
-	stack = t->spans.nr ? t->spans.frames[t->spans.nr - 1].stack : thread_root(s, t, ev);
-	stack = flame_stack_push(s->raw, stack, span_frame(s, ev, t));
+	open_charge(s, t, &t->spans, ev);
+	caller = t->spans.nr ? t->spans.frames[t->spans.nr - 1].stack : thread_root(s, t, ev);
+	frame.stack = flame_stack_push(s->raw, caller, span_frame(s, ev, t));
 	if (t->tid < 0 || !ev->class->has_clock) {
 		s->counts.spans_threadless++;
-		if (in_window(s, ev->time))
-			series_add(s, series_get(s, "spans-not-nested", &like), stack, 1, 1);
-	} else if (open_push(s, &t->spans, ev->class->span, stack, 0) && in_window(s, ev->time)) {
-		series_add(s, s->spans, stack, 0, 1);
+		if (frame.counts)
+			series_add(s, series_get(s, "spans-not-nested", &like), frame.stack, 1, 1);
+	} else if (open_room(s, &t->spans)) {
+		t->spans.frames[t->spans.nr++] = frame;
 	}
 }
 
@@ -239,7 +231,7 @@ void span_end(struct sink *s, const struct event *ev)
 	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
 		return;
 	open = &t->spans;
-	charge(s, t, ev->time);
+	open_charge(s, t, open, ev);
 	if (open->too_deep) {
 		open->too_deep--;
 		return;
@@ -251,12 +243,11 @@ void span_end(struct sink *s, const struct event *ev)
 		return;
 	}
 	s->counts.spans_skipped += open->nr - i;
-	open->nr = i - 1;
+	open_close(s, s->spans, open, i - 1);
 }
 
 void spans_cut(struct sink *s, struct thread *t)
 {
-	(void)s;
-	t->spans.nr = 0;
+	open_close(s, s->spans, &t->spans, 0);
 	t->spans.too_deep = 0;
 }

@@ -33,18 +33,19 @@ static bool pointers_grow(struct pointers *p, uint64_t (*hash_of)(const void *))
 	return true;
 }
 
-void pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *))
+bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *))
 {
 	uint32_t i;
 
 	if ((!p->slots || p->nr >= p->mask / 2) && !pointers_grow(p, hash_of)) {
 		sink_fail(s, FLAME_ENOMEM);
-		return;
+		return false;
 	}
 	for (i = (uint32_t)hash & p->mask; p->slots[i]; i = (i + 1) & p->mask)
 		;
 	p->slots[i] = pointer;
 	p->nr++;
+	return true;
 }
 
 /* ---- processes ---- */
@@ -171,8 +172,10 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 	t->trace = trace;
 	s->threads[s->nr_threads++] = t;
 	t->process = process_get(s, trace->host, pid);
-	if (t->process)
+	if (t->process) {
 		t->exec = t->process->exec;
+		t->image = t->process->image;
+	}
 	if (trace->comm)
 		snprintf(t->comm, sizeof(t->comm), "%s", trace->comm);
 	set_root(s, t);
@@ -180,15 +183,12 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 	return t->process ? t : NULL;
 }
 
-struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
+struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
 {
+	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t;
 	const struct pointers *p = &s->by_tid;
-	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t = *recent;
 
-	if (t && t->tid == tid && t->pid == pid && t->host == trace->host)
-		return t;
-	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i];
-	     i = (i + 1) & p->mask) {
+	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
 		t = p->slots[i];
 		if (t->tid == tid && t->pid == pid && t->host == trace->host)
 			return *recent = t;
@@ -196,20 +196,9 @@ struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int3
 	return *recent = thread_new(s, trace, pid, tid);
 }
 
-struct thread *thread_of(struct sink *s, const struct event *ev)
+void thread_renew(struct sink *s, struct thread *t)
 {
-	const struct event_class *c = ev->class;
-	int32_t pid = ev->trace->pid, tid = -1;
-	struct thread *t;
-	const char *comm;
-
-	field_ids(ev->event, &c->pid, &c->tid, &pid, &tid);
-	t = thread_get(s, ev->trace, pid, tid);
-	if (!t)
-		return NULL;
-	comm = c->comm.scope ? field_text(ev->event, &c->comm) : NULL;
-	if (comm)
-		thread_set_comm(s, t, comm);
+	t->image = t->process->image;
 	/* Another program runs in the process: nothing that was open will be closed. */
 	if (t->exec != t->process->exec) {
 		t->exec = t->process->exec;
@@ -217,7 +206,6 @@ struct thread *thread_of(struct sink *s, const struct event *ev)
 		spans_cut(s, t);
 		t->lost_root = 0;
 	}
-	return t;
 }
 
 flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev)
@@ -245,48 +233,73 @@ flame_stack thread_root(struct sink *s, struct thread *t, const struct event *ev
 
 /* ---- what is open in a thread ---- */
 
-static bool open_grow(struct open_frames *open)
+bool open_grow(struct sink *s, struct open_frames *open)
 {
-	size_t room = open->room;
+	/* There may be very many threads, with few open frames each. Doubled, 8 is BT2_DEPTH_MAX at last. */
+	uint32_t room = open->room ? 2 * open->room : 8;
+	struct open_frame *frames;
 
-	if (!array_reserve((void **)&open->frames, &room, (size_t)open->nr + 1, sizeof(*open->frames)))
-		return false;
-	memset(open->frames + open->room, 0, (room - open->room) * sizeof(*open->frames));
-	open->room = (uint32_t)room;
-	return true;
-}
-
-bool open_push(struct sink *s, struct open_frames *open, uint64_t key, flame_stack stack, flame_stack caller)
-{
 	if (open->nr >= BT2_DEPTH_MAX || open->too_deep) {
 		open->too_deep++;
 		return false;
 	}
-	if (open->nr == open->room && !open_grow(open)) {
+	frames = realloc(open->frames, room * sizeof(*frames));
+	if (!frames) {
 		sink_fail(s, FLAME_ENOMEM);
 		return false;
 	}
-	open->frames[open->nr++] = (struct open_frame){ .key = key, .stack = stack, .caller = caller };
+	open->frames = frames;
+	open->room = room;
 	return true;
 }
 
-void threads_cut(struct sink *s, const struct trace *trace)
+void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay)
+{
+	while (open->nr > stay)
+		open_pop(s, series, open);
+}
+
+void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace)
 {
 	static const char name[] = "[events lost]";
+	bool calls = open == &t->calls, lost = open->trace && open->losses != open->trace->losses;
 
-	for (size_t i = 0; i < s->nr_threads; i++) {
-		struct thread *t = s->threads[i];
-
-		if (t->host != trace->host)
-			continue;
-		t->off_since = 0;
-		if (t->trace != trace)
-			continue;
-		s->counts.losses_cut += t->calls.nr || t->spans.nr;
-		/* Only where there were callers is it known that they are missing. */
-		if (t->calls.nr && !t->lost_root)
-			t->lost_root = flame_stack_push(s->raw, t->root, text_frame(s, name, sizeof(name) - 1, FLAME_MARKER));
+	open->trace = trace;
+	open->losses = trace ? trace->losses : 0;
+	if (!lost || !open->nr)
+		return;
+	s->counts.losses_cut++;
+	/* Only where there were callers is it known that they are missing. */
+	if (calls && !t->lost_root)
+		t->lost_root = flame_stack_push(s->raw, t->root, text_frame(s, name, sizeof(name) - 1, FLAME_MARKER));
+	if (calls)
 		calls_cut(s, t);
+	else
 		spans_cut(s, t);
+}
+
+static void settle(struct sink *s, struct series *series, struct thread *t, struct open_frames *open)
+{
+	open_lost(s, t, open, open->trace);
+	for (uint32_t i = 0; i < open->nr; i++) {
+		struct open_frame *f = &open->frames[i];
+
+		series_add(s, series, f->stack, f->value, f->counts);
+		f->value = 0;
+		f->counts = false;
 	}
+}
+
+void threads_settle(struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_threads; i++) {
+		settle(s, s->calls, s->threads[i], &s->threads[i]->calls);
+		settle(s, s->spans, s->threads[i], &s->threads[i]->spans);
+	}
+}
+
+void trace_cut(struct trace *trace)
+{
+	trace->losses++;
+	trace->first->host_losses++;
 }

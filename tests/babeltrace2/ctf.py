@@ -7,6 +7,8 @@ cpu = trace.stream(0)
 cpu.add(100, entry, common=(7, 7), payload=(0x1000,))
 cpu.cut(lost=3)             # a packet ends here; 3 events were discarded until now
 trace.write()
+
+Packets go to their file when they are cut, so that large traces need no memory.
 """
 import os
 import struct
@@ -25,6 +27,8 @@ def declare(fields):
     for name, kind in fields:
         if kind == "str":
             lines.append("string { encoding = UTF8; } _%s;" % name)
+        elif kind == "procname":
+            lines.append("integer { size = 8; align = 8; signed = true; encoding = UTF8; } _%s[17];" % name)
         elif kind.endswith("[]"):
             lines.append("%s __%s_length;" % (TYPES["u32"][1], name))
             lines.append("%s _%s[ __%s_length ];" % (TYPES[kind[:-2]][1], name, name))
@@ -39,6 +43,8 @@ def pack(fields, values):
     for (_, kind), value in zip(fields, values):
         if kind == "str":
             out += value.encode() + b"\0"
+        elif kind == "procname":
+            out += value.encode().ljust(17, b"\0")
         elif kind.endswith("[]"):
             out += struct.pack("<I", len(value)) + b"".join(struct.pack(TYPES[kind[:-2]][0], v) for v in value)
         else:
@@ -49,15 +55,24 @@ def pack(fields, values):
 class Stream:
     def __init__(self, trace, cpu):
         self.trace, self.cpu = trace, cpu
-        self.packets, self.body, self.first, self.last = [], bytearray(), None, 0
+        self.file = open(os.path.join(trace.path, "stream_%d" % len(trace.streams)), "wb")
+        self.body, self.first, self.last = bytearray(), None, 0
         self.lost, self.number = 0, 0
 
     def add(self, time, event, common=(), specific=(), payload=()):
         number, spec, fields = event
+        self.add_packed(time, number, pack(self.trace.common, common) + pack(spec, specific) + pack(fields, payload))
+
+    def add_packed(self, time, number, fields):
         self.first = time if self.first is None else self.first
         self.last = time
-        self.body += struct.pack("<HQ", number, time) if self.trace.clock else struct.pack("<H", number)
-        self.body += pack(self.trace.common, common) + pack(spec, specific) + pack(fields, payload)
+        if not self.trace.clock:
+            self.body += struct.pack("<H", number)
+        elif self.trace.large_header:
+            self.body += struct.pack("<HI", number, time & 0xFFFFFFFF)
+        else:
+            self.body += struct.pack("<HQ", number, time)
+        self.body += fields
 
     def cut(self, lost=0, packets=0):
         """The packet ends here; @lost events before its end, @packets packets behind it."""
@@ -67,15 +82,18 @@ class Stream:
         if self.trace.clock:
             head += struct.pack("<QQ", self.last if self.first is None else self.first, self.last)
         head += struct.pack("<QQQQI", size * 8, size * 8, self.lost, self.number, self.cpu)
-        self.packets.append(head + bytes(self.body))
+        self.file.write(head + self.body)
         self.number += 1 + packets
         self.body, self.first = bytearray(), None
 
 
 class Trace:
-    def __init__(self, path, common=(), env=None, clock=True):
+    def __init__(self, path, common=(), env=None, clock=True, large_header=False, uuid=None):
+        """@large_header: LTTng's event header, a variant; without it a number and a time."""
         self.path, self.common, self.env, self.clock = path, list(common), env or {}, clock
+        self.large_header, self.uuid = large_header, uuid
         self.events, self.streams = [], []
+        os.makedirs(path, exist_ok=True)
 
     def event(self, name, payload=(), specific=()):
         self.events.append((name, list(specific), list(payload)))
@@ -94,10 +112,15 @@ class Trace:
         if self.env:
             out.append("env { %s };" % " ".join("%s = %s;" % e for e in self.env.items()))
         if self.clock:
-            out.append("clock { name = mono; freq = 1000000000; offset = 0; };")
-        out.append("stream { event.header := struct { %s id; %s }; packet.context := struct { %s %s content_size; "
+            uuid = ' uuid = "%s";' % self.uuid if self.uuid else ""
+            out.append("clock { name = mono;%s freq = 1000000000; offset = 0; };" % uuid)
+        header = "struct { %s id; %s }" % (u16, stamp + " timestamp;" if self.clock else "")
+        if self.large_header:
+            header = ("struct { enum : %s { compact = 0 ... 65534, extended = 65535 } id; variant <id> { struct { %s timestamp; } "
+                      "compact; struct { %s id; %s timestamp; } extended; } v; }" % (u16, stamp.replace("64", "32"), u32, stamp))
+        out.append("stream { event.header := %s; packet.context := struct { %s %s content_size; "
                    "%s packet_size; %s events_discarded; %s packet_seq_num; %s cpu_id; }; event.context := %s; };"
-                   % (u16, stamp + " timestamp;" if self.clock else "", times, u64, u64, u64, u64, u32,
+                   % (header, times, u64, u64, u64, u64, u32,
                       declare(self.common)))
         for i, (name, specific, payload) in enumerate(self.events):
             out.append('event { name = "%s"; id = %d; %s fields := %s; };'
@@ -105,12 +128,10 @@ class Trace:
         return "\n".join(out) + "\n"
 
     def write(self):
-        os.makedirs(self.path, exist_ok=True)
         with open(os.path.join(self.path, "metadata"), "w", encoding="utf-8") as f:
             f.write(self.metadata())
-        for i, stream in enumerate(self.streams):
+        for stream in self.streams:
             if stream.body:
                 stream.cut()
-            with open(os.path.join(self.path, "stream_%d" % i), "wb") as f:
-                f.write(b"".join(stream.packets))
+            stream.file.close()
         return self.path

@@ -51,7 +51,7 @@ static void unwind(const char *path, const uint8_t *data, size_t size)
 {
 	static uint64_t ips[FLAME_UNWIND_FRAMES_MAX], stack[256];
 	struct flame_mapping mapping = { .start = BASE, .end = BASE + size, .path = path };
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64);
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	uint64_t regs[17] = { 0 };
 	struct flame_user_state state = { .regs_mask = 0xff01ff, .regs = regs, .nr_regs = 17, .stack = stack,
 					  .stack_size = sizeof(stack) };

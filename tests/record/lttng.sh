@@ -1,34 +1,75 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# lttng.sh BIN_DIR - record programs with LTTng-UST's function tracing and with perf's CTF, as they are
-# installed here, and compare what the babeltrace2 plugin makes of them with what awk computes from
-# babeltrace2's own text.
+# lttng.sh BIN_DIR - record programs with LTTng-UST's function tracing, to files and live through a relay
+# daemon, and with perf's CTF, as they are installed here, and compare what the babeltrace2 plugin makes of
+# them with what awk computes from babeltrace2's own text.
 
 script=lttng
 # shellcheck source=tests/common.sh
 . "$(dirname "$0")/../common.sh"
 session=flame-$$
-trap 'lttng destroy "$session" >/dev/null 2>&1; end' EXIT
+destroy() {
+	for s in "$session" "$session-end" "$session-int"; do
+		lttng destroy "$s" >/dev/null 2>&1
+	done
+}
+trap 'destroy; end' EXIT
 
 command -v babeltrace2 >/dev/null 2>&1 || skip "there is no babeltrace2"
 [ -e "$bin/babeltrace2/flame.so" ] || skip "the plugin was not built"
 BABELTRACE_PLUGIN_PATH=$bin/babeltrace2
 export BABELTRACE_PLUGIN_PATH
 cat >"$tmp/calls.c" <<'END'
+#include <unistd.h>
 #define NOT __attribute__((noinline, no_instrument_function))
 static volatile int sink;
 NOT static void work(int n) { for (int i = 0; i < n * 1000; i++) sink += i; }
 static __attribute__((noinline)) void leaf(void) { work(3); }
 static __attribute__((noinline)) void middle(void) { leaf(); work(1); leaf(); }
-int main(void) { for (int i = 0; i < 50; i++) middle(); return 0; }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 50; i++) {
+		middle();
+		if (argc > 1)
+			usleep(10000);
+	}
+	return 0;
+}
+END
+# Leaves a function by longjmp, and its child becomes another program at other addresses.
+cat >"$tmp/forks.c" <<'END'
+#include <setjmp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static jmp_buf back;
+static __attribute__((noinline)) void jumper(void) { longjmp(back, 1); }
+static __attribute__((noinline)) void middle(void) { if (!setjmp(back)) jumper(); }
+static __attribute__((noinline)) void child(char *program) { middle(); execl(program, program, (char *)0); }
+int main(int argc, char **argv)
+{
+	pid_t pid = argc > 1 ? fork() : -1;
+
+	if (!pid) {
+		child(argv[1]);
+		_exit(1);
+	}
+	if (pid > 0)
+		waitpid(pid, 0, 0);
+	middle();
+	return 0;
+}
 END
 cd "$tmp" || exit 2
-${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c || skip "the program does not compile"
+${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c &&
+	${CC:-cc} -O0 -g -finstrument-functions -pie -fPIE -o forks forks.c &&
+	${CC:-cc} -O0 -g -finstrument-functions -no-pie -fno-pie -o other forks.c || skip "the program does not compile"
 
-# The sums of awk: wall time of a frame itself, by its function's address; one thread.
+# reference TRACE MODE [OPTION...]: the sums of awk, all time in functions or all calls; one thread.
 reference() {
-	babeltrace2 --clock-seconds "$1" | awk -v mode="$2" '
+	trace=$1 mode=$2
+	shift 2
+	babeltrace2 --clock-seconds "$trace" "$@" | awk -v mode="$mode" '
 		/func_entry|func_exit/ {
 			match($0, /\[[0-9.]+\]/)
 			split(substr($0, RSTART + 1, RLENGTH - 2), t, ".")
@@ -40,24 +81,39 @@ reference() {
 		END { printf "%.0f\n", mode == "calls" ? calls : self }'
 }
 
-lttng_part() {
-	command -v lttng >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng"; return; }
+# record NAME OPTION...: a session that records all there is of function tracing
+record() {
+	name=$1
+	shift
+	lttng create "$name" "$@" >lttng.log 2>&1 &&
+		lttng enable-channel -u -s "$name" --subbuf-size=1M ch0 >>lttng.log 2>&1 &&
+		lttng enable-event -u -s "$name" -c ch0 -a >>lttng.log 2>&1 &&
+		lttng add-context -u -s "$name" -c ch0 -t vpid -t vtid -t procname -t ip >>lttng.log 2>&1 &&
+		lttng start "$name" >>lttng.log 2>&1 || { echo "SKIP lttng: $(tail -n 1 lttng.log)"; return 1; }
+}
+
+# stop NAME
+stop() {
+	lttng stop "$1" >>lttng.log 2>&1
+	lttng destroy "$1" >>lttng.log 2>&1
+}
+
+find_lttng() {
+	command -v lttng >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng"; return 1; }
 	so=$(ls /usr/lib/*/liblttng-ust-cyg-profile-fast.so /usr/lib/liblttng-ust-cyg-profile-fast.so 2>/dev/null | head -n 1)
 	[ -n "$so" ] || so=$(ls /usr/lib/*/liblttng-ust-cyg-profile-fast.so.* 2>/dev/null | head -n 1)
-	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return; }
+	[ -n "$so" ] || { echo "SKIP lttng: there is no liblttng-ust-cyg-profile-fast.so"; return 1; }
 	if ! lttng list >/dev/null 2>&1; then
 		lttng-sessiond --no-kernel >sessiond.log 2>&1 &
 		pids=$!
 		sleep 2
 	fi
-	lttng create "$session" --output="$tmp/trace" >lttng.log 2>&1 &&
-		lttng enable-channel -u -s "$session" --subbuf-size=1M ch0 >>lttng.log 2>&1 &&
-		lttng enable-event -u -s "$session" -c ch0 -a >>lttng.log 2>&1 &&
-		lttng add-context -u -s "$session" -c ch0 -t vpid -t vtid -t procname -t ip >>lttng.log 2>&1 &&
-		lttng start "$session" >>lttng.log 2>&1 || { echo "SKIP lttng: $(tail -n 1 lttng.log)"; return; }
+}
+
+files_part() {
+	record "$session" --output="$tmp/trace" || return
 	LD_PRELOAD=$so ./calls
-	lttng stop "$session" >>lttng.log 2>&1
-	lttng destroy "$session" >>lttng.log 2>&1
+	stop "$session"
 
 	# The line of the README, word for word.
 	ln -s trace TRACE
@@ -74,6 +130,65 @@ lttng_part() {
 	same_sum "calls" calls.folded "$(reference trace calls)"
 	printf 'calls;main 1\ncalls;main;middle 50\ncalls;main;middle;leaf 100\n' | cmp -s - calls.folded
 	ok "calls by stack: $(tr '\n' ',' <calls.folded)" $?
+
+	# The trimmer cuts calls in two: exits without entries before it, open calls behind.
+	babeltrace2 --clock-seconds trace | awk '/func_/ && (++n == 100 || n == 201) { match($0, /[0-9]+\.[0-9]+/); print substr($0, RSTART, RLENGTH) }' >range
+	range="--begin=$(sed -n 1p range) --end=$(sed -n 2p range)"
+	# shellcheck disable=SC2086 # two options
+	reference trace self $range >want
+	# shellcheck disable=SC2086
+	babeltrace2 trace --component=sink.flame.folded $range 2>err | awk '{ sum += $NF } END { printf "%.0f\n", sum }' >got
+	[ "$(cat want)" -gt 0 ] && cmp -s want got && grep -q 'function exits had no entry' err
+	ok "behind the trimmer: $(cat want) ns in, $(cat got) out" $?
+}
+
+# fork, exec and longjmp; programs that are linked to an address and programs that are not; the variant with call_site.
+processes_part() {
+	record "$session" --output="$tmp/processes" || return
+	LD_PRELOAD="liblttng-ust-fork.so ${so%-fast.so*}.so${so##*.so}" ./forks ./other
+	stop "$session"
+	babeltrace2 processes --component=sink.flame.folded --params='count=true,root="pid"' 2>err | sed 's/-[0-9]*;/;/' >got
+	printf '%s\n' 'forks;child 1' 'forks;child;middle 1' 'forks;child;middle;jumper 1' 'forks;main 1' 'forks;main;middle 1' \
+		'forks;main;middle;jumper 1' 'other;main 1' 'other;main;middle 1' 'other;main;middle;jumper 1' >want
+	sort got | cmp -s - want
+	ok "fork and exec: $(sort got | diff - want | head -n 3 | tr '\n' ' ')" $?
+	grep -q '3 calls were left without an exit' err
+	ok "longjmp: what was left: $(tr '\n' ' ' <err)" $?
+}
+
+# Two sessions record the same run: one is read to its end, the other is interrupted.
+live_part() {
+	command -v lttng-relayd >/dev/null 2>&1 || { echo "SKIP lttng: there is no lttng-relayd"; return; }
+	port=$((20000 + $$ % 20000))
+	lttng-relayd --output="$tmp/relay" --control-port=tcp://127.0.0.1:$port --data-port=tcp://127.0.0.1:$((port + 1)) \
+		--live-port=tcp://127.0.0.1:$((port + 2)) >relayd.log 2>&1 &
+	pids="$pids $!"
+	sleep 1
+	url=net://127.0.0.1:$((port + 2))/host/$(hostname)
+	for s in "$session-end" "$session-int"; do
+		record "$s" --live=100000 --ctrl-url=tcp://127.0.0.1:$port --data-url=tcp://127.0.0.1:$((port + 1)) || return
+		# Shells have what runs in the background ignore the signal.
+		env --default-signal=INT babeltrace2 --input-format=lttng-live "$url/$s" --component=sink.flame.svg \
+			--params="output=\"$s.svg\",folded=\"$s.folded\"" 2>"$s.err" &
+		viewer=$!
+		[ "$s" = "$session-int" ] || viewer_to_end=$!
+	done
+	sleep 1
+	LD_PRELOAD=$so ./calls slowly
+	sleep 1
+	kill -INT "$viewer"
+	wait "$viewer"
+	grep -q 'interrupted: what came until now is written' "$session-int.err" && grep -q '^calls;main;middle;leaf [1-9]' "$session-int.folded" &&
+		grep -q 'leaf' "$session-int.svg"
+	ok "live, interrupted: $(head -n 2 "$session-int.err" | tr '\n' ' ')" $?
+	stop "$session-end"
+	stop "$session-int"
+	wait "$viewer_to_end"
+	ok "live, to its end: $(head -n 2 "$session-end.err" | tr '\n' ' ')" $?
+	find relay -type d -name ust -path "*$session-end*" >where
+	babeltrace2 "$(cat where)" --component=sink.flame.folded >want
+	cmp -s want "$session-end.folded" && grep -q '^calls;main;middle;leaf [1-9]' want
+	ok "live: the same as from the files of the relay daemon" $?
 }
 
 perf_part() {
@@ -89,6 +204,35 @@ perf_part() {
 	ok "perf: stacks are symbolised" $?
 }
 
-lttng_part
+# Time off the processor: from each sched_switch that a thread leaves in to the one that it comes back in.
+switch_part() {
+	perf record -q -e sched:sched_switch -a -g -o switch.data -- sleep 0.3 >perf.log 2>&1 &&
+		perf data convert -i switch.data --all --to-ctf=switch >>perf.log 2>&1 || { echo "SKIP lttng: perf: $(tail -n 1 perf.log)"; return; }
+	babeltrace2 --clock-seconds switch | awk '
+		function id(name) { return match($0, name " = -?[0-9]+") ? substr($0, RSTART + 11, RLENGTH - 11) : 0 }
+		/sched_switch/ {
+			match($0, /\[[0-9.]+\]/)
+			split(substr($0, RSTART + 1, RLENGTH - 2), t, ".")
+			now = (t[1] % 100000) * 1000000000 + t[2]
+			prev = id("prev_pid")
+			next_ = id("next_pid")
+			if (prev) left[prev] = now
+			if (next_ && next_ in left) { sum += now - left[next_]; n++; delete left[next_] }
+		}
+		END { printf "%.0f\n%.0f\n", sum, n }' >want
+	for count in false true; do
+		babeltrace2 switch --component=sink.flame.folded --params="event=\"off-cpu\",count=$count" 2>err |
+			awk '{ sum += $NF } END { printf "%.0f\n", sum }'
+	done >got
+	[ "$(sed -n 2p want)" -gt 0 ] && cmp -s want got
+	ok "off-cpu: $(tr '\n' ' ' <want)in, $(tr '\n' ' ' <got)out" $?
+}
+
+if find_lttng; then
+	files_part
+	processes_part
+	live_part
+fi
 perf_part
+command -v perf >/dev/null 2>&1 && switch_part
 sums
