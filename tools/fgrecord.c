@@ -82,7 +82,8 @@ static void fill_meta(struct record_session *s)
 static bool open_profile(struct record_session *s)
 {
 	const struct flame_read_options *o = &s->tool.read;
-	struct flame_profile_options options = { .kinds = o->kinds, .keep_line = o->srcline, .count = o->count, .root = o->root };
+	struct flame_profile_options options = { .kinds = o->kinds, .keep_line = o->srcline || o->places,
+						 .keep_module = o->places, .count = o->count, .root = o->root };
 	struct perfdata_live_event event = { .attr = &s->event.attr, .attr_size = sizeof(s->event.attr), .name = s->event.name,
 					     .tracepoints = { s->event.tracepoints, s->event.tracepoints_len } };
 	struct timespec ts;
@@ -391,6 +392,7 @@ static int prepare(struct record_session *s)
 			     "the kernel's source (Debian: apt-get install linux-source), then `make` builds fgrecord with it");
 		return 1;
 	}
+	record_prepare_names(tool);
 	s->cpus = record_cpus(tool->record.cpus, &s->nr_cpus);
 	if (!s->cpus) {
 		tool_message(tool, "error", "--cpu %s: none of these processors is online; a list is 0-3,7", tool->record.cpus);

@@ -364,11 +364,13 @@ static const char *set_from(struct tool *tool, const char *value)
 
 static const char *set_to(struct tool *tool, const char *value)
 {
+	static const char *const recorded[] = { "svg", "markdown", "text", "json", NULL };
 	const struct flame_converter *c = flame_converter_find(value);
 
 	if (tool->program == PROGRAM_RECORD) {
 		tool->to = value;
-		return !strcmp(value, "svg") || (c && c->write) ? NULL : "wants svg, folded, or what fgconv --list-formats calls written";
+		return is_one_of(value, recorded) || (c && c->write) ? NULL :
+		       "wants svg, folded, markdown, text, json, or what fgconv --list-formats calls written";
 	}
 	if (tool->program == PROGRAM_CONV) {
 		tool->writer = c;
@@ -506,7 +508,7 @@ static const struct option options[] = {
 	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
-	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded or another (default: as FILE's name ends)", 0, set_to },
+	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded, markdown, text, json or another (default: as FILE's name ends)", 0, set_to },
 	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
 	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
 	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },

@@ -185,8 +185,8 @@ struct record_result {
 	uint64_t nr_samples, nr_lost;
 };
 
-/* Return: whether @path or --to ask for a picture. */
-bool record_wants_picture(const struct tool *tool);
+/* Where a report is asked for, frames know their files and lines. */
+void record_prepare_names(struct tool *tool);
 /* Write to @path. Return: the status to exit with, after printing what failed. */
 int record_write(struct tool *tool, struct record_result *result, const char *path);
 

@@ -62,7 +62,7 @@ static void describe(struct record_event *e, const char *system, const char *for
 		return;
 	fwrite(magic, 1, sizeof(magic) - 1, f);
 	fwrite("0.6", 1, 4, f);
-	fputc(big, f);
+	fputc(big ? 1 : 0, f);
 	fputc((int)sizeof(long), f);
 	fwrite(&page, sizeof(page), 1, f);
 	fwrite("header_page", 1, 12, f);

@@ -73,17 +73,22 @@ static int make_lists(struct buffers *b, const struct buffers_wanted *wanted)
 	return 0;
 }
 
+static struct perf_mmap *first_map(struct buffers *b)
+{
+	return perf_evlist__next_mmap(b->list, NULL, false);
+}
+
 static int find_rings(struct buffers *b)
 {
 	struct perf_mmap *map;
 	size_t nr = 0;
 
-	perf_evlist__for_each_mmap(b->list, map, false)
+	for (map = first_map(b); map; map = perf_evlist__next_mmap(b->list, map, false))
 		nr++;
 	b->rings = calloc(nr + 1, sizeof(*b->rings));
 	if (!b->rings)
 		return ENOMEM;
-	perf_evlist__for_each_mmap(b->list, map, false)
+	for (map = first_map(b); map; map = perf_evlist__next_mmap(b->list, map, false))
 		b->rings[b->nr_rings++].map = map;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* record_output.c - what was recorded, as a picture or as text, alone or against an earlier recording. */
+/* record_output.c - what was recorded, as a picture, as text or as a report, alone or against an earlier recording. */
 #define _GNU_SOURCE
 #include "record.h"
 
@@ -18,6 +18,8 @@ static const struct {
 	const char *ending, *format;
 } endings[] = {
 	{ ".svg", "svg" },
+	{ ".md", "markdown" },
+	{ ".txt", "text" },
 	{ ".speedscope.json", "speedscope" },
 	{ ".json", "speedscope" },
 	{ ".pb.gz", "pprof" },
@@ -27,22 +29,50 @@ static const struct {
 
 static const char *format_of(const struct tool *tool)
 {
-	size_t len = tool->output ? strlen(tool->output) : 0;
+	const char *name = tool->output ? tool->output : "";
+	size_t len = strlen(name);
 
 	if (tool->to)
 		return tool->to;
 	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
 		size_t n = strlen(endings[i].ending);
 
-		if (len >= n && !strcmp(tool->output + len - n, endings[i].ending))
+		if (len >= n && !strcmp(name + len - n, endings[i].ending))
 			return endings[i].format;
 	}
 	return "folded";
 }
 
-bool record_wants_picture(const struct tool *tool)
+/* Formats of reports, with what writes them. */
+static const struct {
+	const char *format;
+	int (*write)(const struct flame_report *r, FILE *out);
+} reports[] = {
+	{ "markdown", flame_report_write_markdown },
+	{ "text", flame_report_write_text },
+	{ "json", flame_report_write_json },
+};
+
+#define NR_REPORTS (sizeof(reports) / sizeof(*reports))
+
+/* Return: which of the reports is asked for; NR_REPORTS: none. */
+static size_t report_of(const struct tool *tool)
 {
-	return !strcmp(format_of(tool), "svg");
+	size_t i = 0;
+
+	while (i < NR_REPORTS && strcmp(reports[i].format, format_of(tool)) != 0)
+		i++;
+	return i;
+}
+
+void record_prepare_names(struct tool *tool)
+{
+	if (report_of(tool) == NR_REPORTS)
+		return;
+	/* As fgreport reads; but an earlier recording has no inlined functions, and they change names. */
+	tool->read.places = true;
+	tool->read.inlines = !tool->record.diff;
+	tool->read.normalize_names = true;
 }
 
 /* ---- the heading ---- */
@@ -94,33 +124,60 @@ static bool same_unit(const struct flame_profile *a, flame_type x, const struct 
 	return s.len == t.len && !memcmp(s.s, t.s, s.len);
 }
 
-/* Set @diff to what changed since the recording that --diff names. Return: 0, or 1 after printing why it cannot be. */
-static int compare(struct tool *tool, const struct flame_profile *p, flame_type type, struct flame_diff *diff)
+/* Return: the recording that --diff names, with its type that compares to @p's @type; NULL after printing why there is none. */
+static struct flame_profile *read_before(struct tool *tool, const struct flame_profile *p, flame_type type,
+					 flame_type *before_type)
 {
 	struct tool reader = { .program = PROGRAM_DIFF, .name = tool->name, .read = tool->read, .quiet = tool->quiet,
 			       .inputs = { tool->record.diff }, .nr_inputs = 1 };
 	struct flame_profile *before;
-	flame_type before_type;
-	int err = 0;
 
 	reader.read.event = NULL;
 	reader.read.offcpu = false;
 	before = tool_read(&reader, 0);
-	before_type = before ? tool_choose_type(&reader, 0, before) : 0;
-	if (before_type && has_unit(before, before_type) && !same_unit(before, before_type, p, type)) {
+	*before_type = before ? tool_choose_type(&reader, 0, before) : 0;
+	if (*before_type && has_unit(before, *before_type) && !same_unit(before, *before_type, p, type)) {
 		tool_message(tool, "error", "--diff %s counts something else than this recording: record both in the same way",
 			     tool->record.diff);
-		before_type = 0;
-	} else if (before_type && !has_unit(before, before_type) && !tool->quiet) {
+		*before_type = 0;
+	} else if (*before_type && !has_unit(before, *before_type) && !tool->quiet) {
 		tool_message(tool, "warning", "%s does not say what it counts; fgrecord -o FILE.folded writes that at its start",
 			     tool->record.diff);
 	}
-	if (before_type)
-		err = flame_diff_init(diff, before, before_type, p, type, false);
+	if (*before_type)
+		return before;
+	flame_profile_free(before);
+	return NULL;
+}
+
+/* ---- reports ---- */
+
+static int write_report(struct tool *tool, const struct record_result *r, flame_type type)
+{
+	struct flame_profile *before = NULL;
+	struct flame_owner owner = { 0 };
+	struct flame_report report;
+	struct tool_output out;
+	flame_type before_type = 0;
+	int err = 0, status = 1;
+
+	if (tool->record.diff) {
+		before = read_before(tool, r->profile, type, &before_type);
+		if (!before)
+			return 1;
+	}
+	flame_report_init(&report, NULL, &owner);
+	err = flame_report_add(&report, r->profile, type, FLAME_VALUE_OTHER, r->target->name);
+	if (!err && before)
+		err = flame_report_compare(&report, before, before_type, tool->record.diff);
 	if (err)
 		tool_message(tool, "error", "%s", flame_strerror(err));
+	else if (!tool_open_output(tool, &out))
+		status = tool_close_output(tool, &out, reports[report_of(tool)].write(&report, out.file));
+	flame_report_release(&report);
+	flame_owner_release(&owner);
 	flame_profile_free(before);
-	return err || !before_type;
+	return status;
 }
 
 /* ---- all ---- */
@@ -140,17 +197,25 @@ static int write_difference(struct tool *tool, const struct flame_profile *p, fl
 {
 	struct flame_svg_options given = tool->svg;
 	char *countname = given.countname ? NULL : tool_count_name(tool, p, type);
+	flame_type before_type;
+	struct flame_profile *before = read_before(tool, p, type, &before_type);
 	struct flame_diff diff;
-	int status = compare(tool, p, type, &diff);
+	int err = before ? flame_diff_init(&diff, before, before_type, p, type, false) : 0, status = 1;
 
-	if (!status) {
+	if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	if (before && !err) {
 		if (countname)
 			tool->svg.countname = countname;
 		tool->svg.diff = &diff;
+		/* Its two columns have names of their own. */
+		tool->header = false;
 		status = write_as(tool, diff.profile, type);
+		tool->header = true;
 		tool->svg = given;
 		flame_diff_release(&diff);
 	}
+	flame_profile_free(before);
 	free(countname);
 	return status;
 }
@@ -161,6 +226,9 @@ static int write_profile(struct tool *tool, struct record_result *r)
 
 	if (!type)
 		return 1;
+	if (report_of(tool) < NR_REPORTS)
+		return write_report(tool, r, type);
+	tool_warn_quality(tool, 0, r->profile, type);
 	return tool->record.diff ? write_difference(tool, r->profile, type) : write_as(tool, r->profile, type);
 }
 

@@ -72,6 +72,10 @@ ok "the picture says how it was recorded" $?
 "$bin/fgrecord" -e cpu-clock --long -o flame.svg ./work split 0.2 2>log && grep -q 'perf cpu-clock 49 Hz' flame.svg
 ok "--long is 49 Hz" $?
 
+"$bin/fgrecord" -F 999 -e cpu-clock -o report.md ./work split 0.5 2>log &&
+	grep -q '^# Profile of `./work split 0.5`$' report.md && grep -q '[0-9]% .*`main -> takes_34` (.*work.c:[0-9]*)' report.md
+ok "a report names the lines" $?
+
 # ---- what comes and goes ----
 
 "$bin/fgrecord" -F 999 -e cpu-clock -o exec.folded ./work exec 0.6 2>log
