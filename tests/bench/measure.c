@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,14 +34,18 @@ static double now_seconds(void)
 
 /*
  * A new file, before the clock starts: emptying the one of the last run takes time, and ext4
- * writes a file that was truncated to disk as soon as it is closed.
+ * writes a file that was truncated to disk as soon as it is closed. What is no file, such as /dev/null, stays
+ * what it is.
  */
 static int open_output(const char *path)
 {
+	struct stat st;
+	bool other = !stat(path, &st) && !S_ISREG(st.st_mode);
 	int fd;
 
-	unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	if (!other)
+		unlink(path);
+	fd = other ? open(path, O_WRONLY) : open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
 	if (fd < 0)
 		die(path);
 	return fd;
