@@ -361,7 +361,7 @@ static void note_meta(struct resolver *r)
 	bool one_host = first && first->hostname, one_tool = first && first->tool;
 	int64_t from = s->first_time > s->from ? s->first_time : s->from, to = s->last_time < s->to ? s->last_time : s->to;
 
-	for (size_t i = 1; i < s->nr_traces; i++) {
+	for (size_t i = 1; first && i < s->nr_traces; i++) {
 		one_host &= s->traces[i]->host == first->host;
 		one_tool &= same_text(s->traces[i]->tool, first->tool);
 	}
