@@ -6,6 +6,7 @@ DESTDIR ?=
 PREFIX ?= /usr/local
 BINDIR ?= $(PREFIX)/bin
 LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/libexec
 INCLUDEDIR ?= $(PREFIX)/include/flamegraph
 MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
@@ -45,7 +46,7 @@ ifeq ($(call have,libdw libelf),yes)
 CPPFLAGS += -DHAVE_LIBDW $(shell $(PKG_CONFIG) --cflags libdw libelf)
 LDLIBS += $(shell $(PKG_CONFIG) --libs libdw libelf)
 else
-WITHOUT += core/dwarf.c core/unwind.c
+WITHOUT += core/dwarf.c core/unwind.c core/cfi.c
 endif
 ifeq ($(call have,liblzma),yes)
 CPPFLAGS += -DHAVE_LZMA $(shell $(PKG_CONFIG) --cflags liblzma)
@@ -62,7 +63,7 @@ endif
 # The plugin of perf script is built where perf's header is, and installed where perf looks for it.
 ifneq ($(wildcard /usr/include/perf/perf_dlfilter.h),)
 PERF_PLUGIN := $(O)/perf/flame.so
-PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(PREFIX)/libexec/perf-core)
+PERF_CORE_DIR := $(or $(shell perf --exec-path 2>/dev/null),$(LIBEXECDIR)/perf-core)
 PERF_DLFILTER_DIR ?= $(PERF_CORE_DIR)/dlfilters
 PERF_SCRIPT_DIR ?= $(PERF_CORE_DIR)/scripts/flame/bin
 endif
@@ -82,14 +83,14 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o
-PROGRAMS := fgconv fgrender fgdiff
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
+PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
-FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
-SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
-		      tests/babeltrace2/run tests/common.sh tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
-MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
+FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw fuzz_report
+SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
+		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/bench/perf/run tests/fuzz/build \
+		      tests/babeltrace2/run tests/common.sh tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
+MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
 ASCIIDOCTOR := $(shell command -v asciidoctor 2>/dev/null)
 
@@ -103,6 +104,7 @@ quickstart: ## as root on Debian: install what the build needs, build, draw a re
 
 test: ## as root on Debian: install what the tests need and run all of them
 	@.ci/install test
+	@.ci/as-user $(MAKE) libperf
 	@.ci/as-user $(MAKE) everything
 
 $(O)/%.o: %.c $(O)/flags
@@ -132,8 +134,27 @@ $(O)/libflamegraph.a: $(LIB_OBJ)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
+$(O)/fgdoctor: $(patsubst %.c,$(O)/%.o,$(wildcard tools/doctor_*.c))
+
 $(PROGRAMS:%=$(O)/%): $(O)/%: $(O)/tools/%.o $(TOOL_OBJ) $(O)/libflamegraph.a
-	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(O)/libflamegraph.a $(LIBPERF) $(LDLIBS)
+
+# ---- fgrecord, with libperf where that is ----
+
+LIBPERF_SOURCE ?= $(lastword $(sort $(wildcard /usr/src/linux-source-*.tar.xz)))
+ifneq ($(wildcard $(O)/libperf/lib/libperf.a),)
+RECORD_BUFFERS := $(O)/tools/record_libperf.o
+$(RECORD_BUFFERS): CPPFLAGS += -I$(O)/libperf/include
+$(O)/fgrecord: LIBPERF := $(O)/libperf/lib/libperf.a $(O)/libperf/lib/libapi.a
+else
+RECORD_BUFFERS := $(O)/tools/record_missing.o
+endif
+RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(RECORD_BUFFERS)
+
+$(O)/fgrecord: $(RECORD_OBJ)
+
+libperf: ## build libperf from the kernel's source (Debian: linux-source), for fgrecord
+	@tools/libperf '$(LIBPERF_SOURCE)' '$(abspath $(O))/libperf'
 
 # ---- the babeltrace2 plugin: a host that pushes events ----
 
@@ -222,6 +243,7 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 	$(INSTALL) -m 644 $(O)/flamegraph.pc $(DESTDIR)$(LIBDIR)/pkgconfig
 	$(INSTALL) -m 644 $(HEADERS) $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -m 755 plugins/perf/perf-flame $(DESTDIR)$(BINDIR)
+	$(INSTALL) -D -m 755 plugins/perf/perf-shim $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
 ifneq ($(PERF_PLUGIN),)
 	$(INSTALL) -D -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	$(INSTALL) -d $(DESTDIR)$(PERF_SCRIPT_DIR)
@@ -249,7 +271,8 @@ uninstall: ## remove what install put there
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(BASHDIR)/%) $(PROGRAMS:%=$(DESTDIR)$(ZSHDIR)/_%)
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(FISHDIR)/%.fish)
 	rm -f $(foreach m,$(MAN),$(DESTDIR)$(MANDIR)/man$(patsubst .%,%,$(suffix $(m)))/$(m))
-	rm -f $(DESTDIR)$(BINDIR)/perf-flame
+	rm -f $(DESTDIR)$(BINDIR)/perf-flame $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
+	-rmdir $(DESTDIR)$(LIBEXECDIR)/fgtools 2>/dev/null
 ifneq ($(PERF_PLUGIN),)
 	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
 	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
@@ -276,8 +299,17 @@ check: all tests $(O)/mutate library completion $(if $(ASCIIDOCTOR),man) ## run 
 check-browser: all ## test the picture in a browser (node, chromium)
 	@tests/browser/run $(O)/fgrender
 
-check-record: all ## record with the profilers that are here and compare
+$(O)/findings: $(O)/tests/record/truth/findings.o $(O)/libflamegraph.a
+	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+check-truth: all $(O)/findings ## record programs of which the truth is known, and compare
+	@tests/record/truth.sh $(O)
+
+check-record: all $(O)/findings ## record with the profilers that are here and compare
 	@for t in tests/record/*.sh; do "$$t" $(O) || failed=1; done; exit $${failed:-0}
+
+check-perf-patch: all ## build perf from Debian's linux-source with perf-script-so.patch and test perf script -s flame.so (1 GB)
+	@tests/perf-patch $(O)
 
 check-valgrind: all tests ## run the unit tests and the programs under valgrind
 	@VALGRIND=1 tests/check $(O)
@@ -298,6 +330,9 @@ bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BEN
 bench-babeltrace2: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
 	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
 
+bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
+	@tests/bench/perf/run $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
+
 fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
 	@mkdir -p $(O)/fuzz
 	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
@@ -314,9 +349,9 @@ clean: ## remove what was built
 	rm -rf $(O) $(O)-san $(O)-cover $(O)-gcc $(O)-clang
 
 FORCE:
-.PHONY: all help quickstart test library man completion install uninstall tests check check-browser check-record \
-	check-valgrind lint cover bench bench-babeltrace2 fuzz everything clean FORCE
+.PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
+	check-perf-patch check-truth check-valgrind lint cover bench bench-babeltrace2 bench-perf fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(shell find $(O) -name perf-patch -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -254,6 +254,18 @@ static bool keep_known(struct bpf_text *t, flame_frame frame, int side)
 	return true;
 }
 
+/* "/src/a.c:14" */
+static void set_source(struct flame_profile *p, struct flame_span source, struct flame_frame_info *info)
+{
+	size_t digits = end_digits(source);
+	int64_t line;
+
+	if (digits < 2 || source.s[digits - 1] != ':' || !span_is_int(span_from(source, digits), &line) || line > UINT32_MAX)
+		return;
+	info->file = flame_intern(p, source.s, digits - 1);
+	info->line = (uint32_t)line;
+}
+
 static flame_frame new_frame(struct bpf_text *t, struct flame_reader *rd, struct flame_span line)
 {
 	struct flame_frame_info info = { 0 };
@@ -268,6 +280,8 @@ static flame_frame new_frame(struct bpf_text *t, struct flame_reader *rd, struct
 	info.name = name.len ? flame_intern(rd->profile, name.s, name.len) : flame_intern(rd->profile, "[unknown]", 9);
 	info.module = flame_intern(rd->profile, f.module.s, f.module.len);
 	info.kind = f.inlined ? FLAME_INLINED : FLAME_USER;
+	if (rd->options->places && f.source.len)
+		set_source(rd->profile, f.source, &info);
 	frame = flame_frame_row(rd->profile, &info);
 	return keep_known(t, frame, f.side ? f.side : bpf_name_side(f.symbol)) ? frame : 0;
 }
@@ -293,7 +307,7 @@ static struct flame_span key_of(const struct flame_reader *rd, struct flame_span
 		*cache = address_side(line.s, digits) > 0 ? 2 : 1;
 		return (struct flame_span){ line.s + digits + 1, line.len - digits - 1 };
 	}
-	end = rd->options->offsets ? line.len : end_digits(line);
+	end = rd->options->offsets || rd->options->places ? line.len : end_digits(line);
 	if (end < line.len && end > 1 && line.s[end - 1] == '+')
 		line.len = end - 1;
 	return line;

@@ -7,7 +7,7 @@
  *
  * Written by node --cpu-prof, the inspector of node, Chrome, Deno and others, DevTools, and in an older layout
  * ("head" with nodes in each other, "timestamps") by v8-profiler. Documentation/formats/cpuprofile.md has the grammar
- * and the versions seen. Not read: positionTicks, deoptReason, what editors add.
+ * and the versions seen. Not read: deoptReason, what editors add.
  *
  * Samples come before their times, so they have to wait: in a file as the place where they stand, from which they are
  * read a second time, beside the times; from a pipe in memory, 4 bytes each.

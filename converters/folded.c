@@ -59,6 +59,7 @@ struct state {
 	struct flame_cache frames;	/* by their bytes */
 	struct flame_short_cache short_frames;
 	char event[64], unit[64], kind[16];	/* from our header; "" where it had none */
+	char other[64];		/* event of a header further on, as in files one behind the other; "" where there is none */
 };
 
 /* The annotation at the end of @name says its kind; it is cut off. */
@@ -302,7 +303,14 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 static void read_comment(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
+	char other[64] = "";
 
+	/* What the whole is called was made known before the first line. */
+	if (rd->profile && set_header(other, sizeof(other), line, "# event: ")) {
+		if (strcmp(other, st->event) && !st->other[0] && (st->event[0] || st->nr_come))
+			memcpy(st->other, other, sizeof(st->other));
+		return;
+	}
 	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
 	    !set_header(st->unit, sizeof(st->unit), line, "# unit: ") &&
 	    !set_header(st->kind, sizeof(st->kind), line, "# kind: ") && rd->profile)
@@ -406,6 +414,8 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->one_column |= slice->one_column;
 	st->two_columns |= slice->two_columns;
+	if (!st->other[0])
+		memcpy(st->other, slice->other, sizeof(st->other));
 }
 
 /* The header stands at the start, where only the first slice would see it. */
@@ -504,7 +514,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 
 	if (err)
 		return err;
-
+	if (st->other[0])
+		flame_diag_add(rd->diag, FLAME_WARNING, "several events are added up, %s and %s, though they may be unlike: give the files one by one",
+			       st->event[0] ? st->event : "one without a name", st->other);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column))
@@ -512,6 +524,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	c.to = flame_profile_new(flame_profile_options(*profile));
 	if (!c.to)
 		return FLAME_ENOMEM;
+	flame_meta_copy(c.to, *profile);
 	err = split_columns(&c, st);
 	if (!columns)
 		flame_note(rd, "every line ends in two numbers: read as before and after (--columns 1 takes the first as part of the name)");

@@ -468,11 +468,13 @@ static size_t put_class(struct jfr_pools *pools, size_t len, struct flame_span c
 	return len + class.len;
 }
 
-static flame_frame make_frame(struct jfr_pools *pools, size_t len, enum flame_kind kind, struct flame_span module)
+static flame_frame make_frame(struct jfr_pools *pools, size_t len, enum flame_kind kind, struct flame_span module,
+			      uint64_t line)
 {
 	struct flame_frame_info info = {
 		.name = flame_intern(pools->profile, pools->name, len),
 		.module = flame_intern(pools->profile, module.s, module.len),
+		.line = (uint32_t)line,
 		.kind = kind,
 	};
 
@@ -502,16 +504,16 @@ static flame_frame name_method(struct jfr_pools *pools, uint64_t id, const struc
 		return 0;
 	memcpy(pools->name + len, name.s, name.len);
 	len += name.len;
-	if (mark)
+	if (mark && !pools->options->places)
 		len += (size_t)sprintf(pools->name + len, "%c%llu", mark, (unsigned long long)line);
-	return make_frame(pools, len, kind->kind, native ? class : (struct flame_span){ "", 0 });
+	return make_frame(pools, len, kind->kind, native ? class : (struct flame_span){ "", 0 }, mark == ':' ? line : 0);
 }
 
 /* What distinguishes frames of a method by the options: a line, a bytecode index, or nothing. */
 static char frame_mark(const struct jfr_pools *pools, const struct jfr_value *values, uint64_t *line)
 {
 	*line = 0;
-	if (pools->options->lines && values[FRAME_LINE].n && values[FRAME_LINE].n < UINT32_MAX) {
+	if ((pools->options->lines || pools->options->places) && values[FRAME_LINE].n && values[FRAME_LINE].n < UINT32_MAX) {
 		*line = values[FRAME_LINE].n;
 		return ':';
 	}
@@ -675,7 +677,7 @@ flame_frame jfr_pools_thread(struct jfr_pools *pools, uint64_t id, struct flame_
 	/* async-profiler calls threads without a name just this. */
 	if (name.len && (name.len != len || memcmp(name.s, pools->name, len)))
 		len = (size_t)sprintf(pools->name, "[%.*s tid=%llu]", (int)name.len, name.s, (unsigned long long)tid);
-	return make_frame(pools, len, FLAME_TASK, (struct flame_span){ "", 0 });
+	return make_frame(pools, len, FLAME_TASK, (struct flame_span){ "", 0 }, 0);
 }
 
 /* "[[Ljava/lang/String;" is "java.lang.String[][]", "[I" is "int[]". Return: the element's name. */
@@ -713,7 +715,7 @@ flame_frame jfr_pools_class(struct jfr_pools *pools, uint64_t id, enum flame_kin
 		pools->name[len++] = '[';
 		pools->name[len++] = ']';
 	}
-	return make_frame(pools, len, kind, (struct flame_span){ "", 0 });
+	return make_frame(pools, len, kind, (struct flame_span){ "", 0 }, 0);
 }
 
 flame_frame jfr_pools_object(struct jfr_pools *pools, uint64_t id, enum flame_kind kind)

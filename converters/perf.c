@@ -455,6 +455,9 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 		if (*c < '0' || *c > '9')
 			return 0;
 	}
+	if (rd->options->places)
+		return flame_frame_place(rd->profile, &st->frames[st->nr_frames - 1], span_to(line, (size_t)(end - line.s)),
+					 (uint32_t)strtoul(end + 1, NULL, 10)) ? 0 : FLAME_ENOMEM;
 	info = *flame_frame_get(rd->profile, st->frames[st->nr_frames - 1]);
 	name = flame_string_get(rd->profile, info.name);
 	info.name = flame_name_at_line(&st->namer, rd, name, line);
@@ -501,7 +504,7 @@ static int read_indented(struct flame_reader *rd, struct flame_span line)
 	}
 	if (!st->open || !st->nr_frames)
 		return read_weak(rd, line);
-	return rd->options->srcline ? read_srcline(rd, line) : 0;
+	return rd->options->srcline || rd->options->places ? read_srcline(rd, line) : 0;
 }
 
 static int read_text(struct flame_reader *rd, struct flame_span line)
@@ -742,7 +745,7 @@ static int read(struct flame_reader *rd)
 		return FLAME_ENOMEM;
 	while (!err) {
 		fill_view(rd->input);
-		if (!st->open && !st->weak_len && !rd->options->srcline)
+		if (!st->open && !st->weak_len && !rd->options->srcline && !rd->options->places)
 			err = read_samples(rd);
 		if (err || !flame_line(rd->input, &line))
 			break;

@@ -155,8 +155,7 @@ static void note_unknown(struct perfdata *pd, uint32_t type)
 	pd->nr_unknown_types++;
 }
 
-/* A record of the kernel's, in its turn. */
-static int read_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
+int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
 {
 	if (time && time < pd->last_time)
 		pd->nr_late++;
@@ -404,7 +403,7 @@ static int read_streams(struct perfdata *pd)
 		err = ret < 0 ? ret : 0;
 	}
 	while (!err && (s = oldest(pd))) {
-		err = read_record(pd, &s->head, s->head_time);
+		err = perfdata_record(pd, &s->head, s->head_time);
 		if (!err) {
 			int ret = fetch(pd, s);
 
@@ -694,6 +693,8 @@ static int read_file(struct perfdata *pd, struct file *f)
 		err = add_stream(pd, f->whole, f->data.offset, f->data.offset + f->data.size);
 	if (!err)
 		err = add_files(pd, f);
+	for (size_t i = 0; !err && i < pd->nr_streams && i + 1 < flame_thread_count(pd->rd->options); i++)
+		flame_input_read_ahead(&pd->streams[i].own);
 	return err ? err : read_streams(pd);
 }
 

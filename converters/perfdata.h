@@ -11,8 +11,10 @@
  *     perfdata_task.c    processes, threads and what they have mapped
  *     perfdata_stack.c   callchains to stacks
  *     perfdata_unwind.c  callchains from copies of stacks
+ *     perfdata_jit.c     names of compiled code, from the dumps of its compilers
  *     perfdata_defer.c   samples whose user callchain comes later
  *     perfdata_switch.c  off-CPU time
+ *     perfdata_live.c    the same from the kernel's buffers, without a file
  */
 #include <byteswap.h>
 #include <string.h>
@@ -34,6 +36,7 @@
 #define PERFDATA_CHAIN_MAX 8192				/* entries of a callchain: more than any record holds */
 #define PERFDATA_WINDOW_MAX ((size_t)48 << 20)		/* bytes of records that wait to be put in order */
 #define PERFDATA_MODULES_MAX 1048576
+#define PERFDATA_UNWINDERS 64				/* processes whose files stay open at once */
 #define PERFDATA_DEFERRED_MAX ((size_t)16 << 20)	/* bytes of callchains that wait for their user's part */
 
 enum perfdata_record_type {
@@ -201,6 +204,7 @@ struct perfdata_module {
 	unsigned char build_id[20];
 	uint8_t build_id_len;
 	int32_t pid;		/* 0: the same in all processes */
+	int32_t ns_pid;		/* PERF_MAP: its pid in its own namespace; 0: not known */
 	flame_module symbols[2];	/* row in each of the symbols; 0: not looked up yet */
 };
 
@@ -225,6 +229,7 @@ struct perfdata_process {
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
 	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
 	uint32_t unwind_files;		/* what of maps it knows */
+	uint32_t place;			/* where its files are, see perfdata_live.c; 0: not looked at yet */
 };
 
 struct perfdata_thread {
@@ -233,6 +238,7 @@ struct perfdata_thread {
 	flame_stack root;
 	flame_task task;
 	bool has_root;
+	bool exited;
 	/* Off-CPU time. */
 	bool is_out;
 	uint64_t out_time;
@@ -240,6 +246,12 @@ struct perfdata_thread {
 	flame_type out_type;
 	/* Samples whose user part comes later. */
 	uint32_t deferred;	/* row of the newest; 0: none */
+};
+
+/* What a JIT compiler wrote of its code. */
+struct perfdata_dump {
+	int32_t pid;
+	char *path;	/* owned */
 };
 
 struct perfdata_tasks {
@@ -255,9 +267,12 @@ struct perfdata_tasks {
 	struct perfdata_maps kernel;
 	uint32_t *unwinding;	/* a ring of processes with an unwinder */
 	size_t nr_unwinding;
+	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
+	struct perfdata_dump *dumps;
+	size_t nr_dumps, room_dumps;
 	bool too_many_maps, too_many_modules;
 };
 
@@ -277,8 +292,11 @@ struct perfdata_build_id {
 	uint8_t len;
 };
 
+struct perfdata_live;
+
 struct perfdata {
 	struct flame_reader *rd;
+	struct perfdata_live *live;	/* NULL: the records are those of a file */
 	bool swapped;		/* the other byte order */
 	bool big_endian;	/* the recording's */
 	bool pipe;
@@ -382,6 +400,15 @@ int perfdata_stream_next(struct perfdata_stream *s, struct perfdata_record *r, u
 /* Return: the bytes of a record with @type's extra bytes behind it, such as tracing data; fewer where it is cut. */
 struct flame_span perfdata_stream_behind(struct perfdata_stream *s, size_t len);
 void perfdata_stream_skip(struct perfdata_stream *s, uint64_t len);
+/*
+ * Without an input: put in the record that stands at @data, with its time. Take what is ready before the
+ * next is put in. Return: 0 or FLAME_ENOMEM.
+ */
+int perfdata_stream_put(struct perfdata_stream *s, const char *data, size_t size, uint64_t time);
+/* All buffers were read once more; @last: for the last time. Return: 0 or FLAME_ENOMEM. */
+int perfdata_stream_round(struct perfdata_stream *s, bool last);
+/* Return: true with the next record that is ready. */
+bool perfdata_stream_take(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time);
 
 /* ---- perfdata_sample.c ---- */
 
@@ -399,6 +426,8 @@ int perfdata_tasks_init(struct perfdata *pd);
 void perfdata_tasks_release(struct perfdata *pd);
 /* MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
 int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r);
+/* Forget what has exited, but for processes of which late samples may come: rows change. Return: false without memory. */
+bool perfdata_tasks_forget(struct perfdata *pd);
 /* Return: the thread's row; 0 without memory. */
 uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 /* Return: what @pid has mapped; NULL: nothing. */
@@ -426,6 +455,8 @@ int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame
 /* Return: 0 with the sample's stack, or a failure. */
 int perfdata_stack_of(struct perfdata *pd, const struct perfdata_sample *s, uint32_t thread, flame_stack *stack);
 
+/* The frames of @address in @module, innermost first, in pd->frames. Return: false after a failure. */
+bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
 /* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
 flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
@@ -439,6 +470,14 @@ void perfdata_stack_notes(struct perfdata *pd);
 size_t perfdata_unwind(struct perfdata *pd, const struct perfdata_sample *s, int32_t pid,
 		       uint64_t ips[FLAME_UNWIND_FRAMES_MAX], bool *cut);
 void perfdata_unwind_notes(struct perfdata *pd);
+
+/* ---- perfdata_jit.c ---- */
+
+/* @pid has mapped the file at @path: remember it if it is a dump. Return: false without memory. */
+bool perfdata_jit_note(struct perfdata *pd, int32_t pid, const char *path);
+/* Name the code of @pid in its PERF_MAP module @module. Return: 0 or FLAME_ENOMEM. */
+int perfdata_jit_symbols(struct perfdata *pd, int32_t pid, struct flame_symbols *symbols, flame_module module);
+void perfdata_jit_release(struct perfdata *pd);
 
 /* ---- perfdata_defer.c ---- */
 
@@ -454,6 +493,8 @@ void perfdata_defer_release(struct perfdata *pd);
 
 /* ---- perfdata.c ---- */
 
+/* A record of the kernel's, in its turn. Return: 0, or a failure. */
+int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time);
 int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task);
 
 /* ---- perfdata_switch.c ---- */
@@ -463,5 +504,19 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 /* The thread is seen running at @time; @is_switch: it was switched in just then. Return: 0, or a failure. */
 int perfdata_switch_in(struct perfdata *pd, uint32_t thread, uint64_t time, bool is_switch);
 void perfdata_switch_notes(struct perfdata *pd);
+/* Make both types, time that threads were blocked first. */
+void perfdata_switch_types(struct perfdata *pd);
+
+/* ---- perfdata_live.c ---- */
+
+/* Return: a process whose /proc/PID/root is the root of @pid's files; 0: it is ours. */
+int32_t perfdata_live_root(struct perfdata *pd, int32_t pid);
+/* Return: @pid in its own namespace. */
+int32_t perfdata_live_ns_pid(int32_t pid);
+/*
+ * A frame for code that a JIT compiler has not named yet, to be filled in at the end.
+ * Return: its row; 0 after a failure.
+ */
+flame_frame perfdata_live_hole(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
 
 #endif

@@ -77,6 +77,8 @@ static bool is_this_machine(const struct perfdata *pd)
 	struct stat st;
 	uint64_t size;
 
+	if (pd->live)
+		return true;
 	if (uname(&name) || !pd->host[0] || strcmp(pd->host, name.nodename) || strcmp(pd->release, name.release))
 		return false;
 	if (!flame_input_can_slice(pd->rd->input, &size) || fstat(pd->rd->input->fd, &st) ||
@@ -107,11 +109,16 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inl
 	struct perfdata_module *m = &pd->tasks.modules[row];
 	struct flame_module_info info = {
 		.kind = m->kind, .path = m->name, .build_id = m->build_id, .build_id_len = m->build_id_len, .pid = m->pid,
+		.ns_pid = m->ns_pid,
 		.reference_address = m->reference, .reference = m->reference_name,
 	};
 
-	if (!m->symbols[inlines] && symbols(pd, inlines))
+	if (!m->symbols[inlines] && symbols(pd, inlines)) {
 		m->symbols[inlines] = flame_module_row(pd->symbols[inlines].s, &info);
+		if (m->symbols[inlines] && m->kind == FLAME_MODULE_PERF_MAP &&
+		    perfdata_jit_symbols(pd, m->pid, pd->symbols[inlines].s, m->symbols[inlines]))
+			m->symbols[inlines] = 0;
+	}
 	return m->symbols[inlines];
 }
 
@@ -149,6 +156,7 @@ struct place {
 	enum perfdata_mode mode;
 	bool is_caller;		/* it is a return address */
 	bool inlines;		/* inlined functions are frames too */
+	bool is_last;		/* what has no name now gets none */
 };
 
 /* Return: the value of @address in @module; 0 after a failure. */
@@ -170,12 +178,26 @@ static uint32_t find_value(struct perfdata *pd, uint32_t module, uint64_t addres
 		loc = flame_symbols_find(symbols_of->s, row, address, false);
 	if (!loc->row)
 		return unknown_value(pd, m->name, address);
+	/* The compiler may write its name later. */
+	if (pd->live && m->kind == FLAME_MODULE_PERF_MAP && !loc->nr_frames)
+		return place->is_last ? unknown_value(pd, m->name, address) :
+					perfdata_live_hole(pd, module, address, place->is_caller);
 	value = flame_located_value(symbols_of, loc->row);
 	if (!value)
 		return 0;
 	if (!*value)
 		*value = loc->nr_frames ? symbol_value(pd, m, loc, place->is_caller) : unknown_value(pd, m->name, address);
 	return *value;
+}
+
+bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller)
+{
+	const struct flame_read_options *o = pd->rd->options;
+	struct place place = { .mode = PERFDATA_MODE_USER, .is_caller = is_caller, .inlines = o->inlines && !o->no_inline,
+			       .is_last = true };
+
+	pd->nr_frames = 0;
+	return push_value(pd, find_value(pd, module, address, &place));
 }
 
 /* The recorded mapping of the kernel is its text; its code for booting lies behind it, below modules. */

@@ -318,6 +318,24 @@ static void drop_handed_out(struct perfdata_stream *s)
 	s->rounds[s->round].nr = 0;
 }
 
+int perfdata_stream_put(struct perfdata_stream *s, const char *data, size_t size, uint64_t time)
+{
+	return wait_for_order(s, &(struct perfdata_record){ .data = data, .size = size }, time);
+}
+
+int perfdata_stream_round(struct perfdata_stream *s, bool last)
+{
+	return end_round(s, last ? UINT64_MAX : s->newest_before);
+}
+
+bool perfdata_stream_take(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time)
+{
+	if (s->next < s->ready)
+		return hand_out(s, r, time);
+	drop_handed_out(s);
+	return false;
+}
+
 int perfdata_stream_next(struct perfdata_stream *s, struct perfdata_record *r, uint64_t *time)
 {
 	int ret;

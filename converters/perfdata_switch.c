@@ -20,6 +20,12 @@ static flame_type switch_type(struct perfdata *pd, bool blocked)
 	return flame_type_row(pd->rd->profile, &info);
 }
 
+void perfdata_switch_types(struct perfdata *pd)
+{
+	switch_type(pd, true);
+	switch_type(pd, false);
+}
+
 int perfdata_switch_in(struct perfdata *pd, uint32_t row, uint64_t time, bool is_switch)
 {
 	struct perfdata_thread *th = &pd->tasks.threads[row];

@@ -188,6 +188,7 @@ uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid)
 	uint32_t row = find_thread(t, tid);
 
 	if (row) {
+		t->threads[row].exited = false;
 		/* The first that is told of a thread may be a switch to it, without its process. */
 		if (pid != -1 && t->threads[row].pid != pid) {
 			t->threads[row].pid = pid;
@@ -253,11 +254,55 @@ static int note_exit(struct perfdata_tasks *t, uint32_t row)
 	return 0;
 }
 
+/* Processes without mappings are those that exited longest ago. @rows gets each process's new row. */
+static void forget_processes(struct perfdata_tasks *t, uint32_t *rows)
+{
+	size_t nr = 1;
+
+	for (size_t i = 1; i < t->nr_processes; i++) {
+		const struct perfdata_process *p = &t->processes[i];
+
+		if (p->exited && !p->maps && !p->unwind)
+			continue;
+		rows[i] = (uint32_t)nr;
+		t->processes[nr++] = *p;
+	}
+	t->nr_processes = nr;
+	for (size_t i = 0; i < EXITED_KEPT; i++)
+		t->exited[i] = rows[t->exited[i]];
+	for (size_t i = 0; t->unwinding && i < PERFDATA_UNWINDERS; i++)
+		t->unwinding[i] = rows[t->unwinding[i]];
+}
+
+bool perfdata_tasks_forget(struct perfdata *pd)
+{
+	struct perfdata_tasks *t = &pd->tasks;
+	uint32_t *rows = calloc(t->nr_processes, sizeof(*rows));
+	size_t nr = 1;
+
+	if (!rows)
+		return false;
+	forget_processes(t, rows);
+	free(rows);
+	for (size_t i = 1; i < t->nr_threads; i++) {
+		if (!t->threads[i].exited || t->threads[i].deferred)
+			t->threads[nr++] = t->threads[i];
+	}
+	t->nr_threads = nr;
+	index_clear(&t->process_index);
+	index_clear(&t->thread_index);
+	for (size_t i = 1; i < t->nr_processes; i++)
+		index_put(&t->process_index, process_hash(t, i), (uint32_t)i);
+	for (size_t i = 1; i < t->nr_threads; i++)
+		index_put(&t->thread_index, thread_hash(t, i), (uint32_t)i);
+	return true;
+}
+
 /* Modules. */
 
 static bool same_module(const struct perfdata_module *a, const struct perfdata_module *b)
 {
-	return a->hash == b->hash && a->pid == b->pid && a->build_id_len == b->build_id_len &&
+	return a->hash == b->hash && a->pid == b->pid && a->ns_pid == b->ns_pid && a->build_id_len == b->build_id_len &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->name, b->name);
 }
 
@@ -398,6 +443,7 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 		snprintf(map_name, sizeof(map_name), "/tmp/perf-%d.map", m->pid);
 		module.name = map_name;
 		module.pid = m->pid;
+		module.ns_pid = pd->live ? perfdata_live_ns_pid(m->pid) : 0;
 		module.kind = FLAME_MODULE_PERF_MAP;
 	} else if (!strcmp(m->name, "[vdso]")) {
 		module.kind = FLAME_MODULE_VDSO;
@@ -406,6 +452,8 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 	memcpy(module.build_id, m->build_id, m->build_id_len);
 	if (!*identity)
 		find_build_id(pd, &module);
+	if (pd->live && !*identity && module.kind == FLAME_MODULE_FILE)
+		module.pid = perfdata_live_root(pd, m->pid);
 	return module_row(pd, &module);
 }
 
@@ -420,6 +468,9 @@ static int map_user(struct perfdata *pd, const struct mapping *m)
 	if (!row)
 		return FLAME_ENOMEM;
 	map.module = module_of(pd, m, &identity);
+	/* While it runs a dump is not complete; its perf map is looked at again and again. */
+	if (m->executable && !pd->live && !perfdata_jit_note(pd, m->pid, m->name))
+		return FLAME_ENOMEM;
 	if (!map.module)
 		return t->too_many_modules ? 0 : FLAME_ENOMEM;
 	if (identity)
@@ -505,6 +556,9 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 	len = strnlen(r->data + 16, r->size - 16);
 	t->threads[row].comm = flame_intern(pd->rd->profile, r->data + 16, len < 255 ? len : 255);
 	t->threads[row].has_root = false;
+	/* What made a container execs what runs in it. */
+	if (r->misc & PERFDATA_MISC_COMM_EXEC && (row = perfdata_process_find(t, pid)))
+		t->processes[row].place = 0;
 	/*
 	 * What an old program had mapped stays until something new lies there: while exec is under way,
 	 * the stack is still that of the call in the old one.
@@ -521,6 +575,7 @@ static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 		return FLAME_ENOMEM;
 	forget_maps(&t->processes[child]);
 	t->processes[child].exited = false;
+	t->processes[child].place = parent ? t->processes[parent].place : 0;
 	if (!parent || !t->processes[parent].maps)
 		return 0;
 	t->processes[child].maps = t->processes[parent].maps;
@@ -564,8 +619,10 @@ static int read_exit(struct perfdata *pd, const struct perfdata_record *r)
 	pid = (int32_t)perfdata_u32(pd, r->data + 8);
 	tid = (int32_t)perfdata_u32(pd, r->data + 16);
 	row = find_thread(t, tid);
-	if (row)
+	if (row) {
 		t->threads[row].is_out = false;
+		t->threads[row].exited = true;
+	}
 	row = pid == tid ? perfdata_process_find(t, pid) : 0;
 	return row ? note_exit(t, row) : 0;
 }
@@ -657,5 +714,7 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->module_index.slots);
 	free(t->exited);
 	free(t->unwinding);
+	flame_unwind_files_free(t->unwind_files);
+	perfdata_jit_release(pd);
 	free(t->kernel.maps);
 }

@@ -9,8 +9,6 @@
 
 #include "perfdata.h"
 
-#define UNWINDERS 64	/* processes whose files stay open at once */
-
 static uint32_t machine(struct perfdata *pd)
 {
 	static const struct {
@@ -39,16 +37,18 @@ static struct flame_unwind *new_unwinder(struct perfdata *pd, uint32_t row)
 	if (!is || pd->swapped)
 		return NULL;
 	if (!t->unwinding)
-		t->unwinding = calloc(UNWINDERS, sizeof(*t->unwinding));
+		t->unwinding = calloc(PERFDATA_UNWINDERS, sizeof(*t->unwinding));
 	if (!t->unwinding)
 		return NULL;
-	slot = &t->unwinding[t->nr_unwinding++ % UNWINDERS];
+	slot = &t->unwinding[t->nr_unwinding++ % PERFDATA_UNWINDERS];
 	old = &t->processes[*slot];
 	flame_unwind_free(old->unwind);
 	old->unwind = NULL;
 	old->unwind_files = 0;
 	*slot = row;
-	return flame_unwind_new(is);
+	if (!t->unwind_files)
+		t->unwind_files = flame_unwind_files_new();
+	return flame_unwind_new(is, t->unwind_files);
 }
 
 /* Tell the unwinder of all files that are mapped now. */
@@ -62,7 +62,8 @@ static int tell_maps(struct perfdata *pd, struct perfdata_process *p)
 		const struct perfdata_map *map = &p->maps->maps[i];
 		struct flame_mapping mapping = { .start = map->start, .end = map->end, .offset = map->offset };
 
-		if (pd->tasks.modules[map->module].kind != FLAME_MODULE_FILE)
+		if (pd->tasks.modules[map->module].kind != FLAME_MODULE_FILE &&
+		    pd->tasks.modules[map->module].kind != FLAME_MODULE_VDSO)
 			continue;
 		mapping.path = flame_symbols_file(pd->symbols[inlines].s, perfdata_module_symbols(pd, map->module, inlines));
 		if (mapping.path)

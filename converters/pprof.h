@@ -7,6 +7,7 @@
  * (pprof_write.c).
  */
 #include "../core/converter.h"
+#include "../core/known.h"
 
 /* What is known of one frame; spans are empty, not NULL, where nothing is. */
 struct pprof_place {
@@ -85,6 +86,9 @@ struct pprof_proto {
 	bool *is_count;		/* the type's unit is that */
 	struct pprof_sample *sample;
 	struct flame_feeder *feeder;
+	struct flame_known known;
+	flame_frame *path;	/* of the sample at hand, the root's first */
+	size_t room_path;
 	struct pprof_scratch scratch;
 };
 

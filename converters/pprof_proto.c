@@ -13,7 +13,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "../core/feeder.h"
 #include "../core/hash.h"
 #include "../core/meta.h"
 #include "../core/protobuf.h"
@@ -854,22 +853,19 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 	struct flame_sample rows[PPROF_TYPES_MAX];
 	size_t nr_rows = make_samples(p, rows), nr = 0;
 	struct flame_feed feed = { .samples = rows, .nr_samples = (uint32_t)nr_rows };
-	flame_frame *frames;
 	int err;
 
 	if (!nr_rows)
 		return 0;
-	frames = flame_feeder_path(p->feeder, p->sample->nr_frames + NR_LABELS_MAX + 1);
-	if (!frames)
+	if (!array_reserve((void **)&p->path, &p->room_path, p->sample->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
 		return FLAME_ENOMEM;
-	err = p->sample->nr_labels ? put_label_frames(rd, p, frames, &nr) : 0;
+	err = p->sample->nr_labels ? put_label_frames(rd, p, p->path, &nr) : 0;
 	if (err)
 		return err;
-	nr += put_frames(p->sample, frames + nr);
-	if (!p->sample->nr_frames && !(frames[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
+	nr += put_frames(p->sample, p->path + nr);
+	if (!p->sample->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
 		return FLAME_ENOMEM;
-	feed.nr = (uint32_t)skip_callers(rd, frames, nr);
-	return flame_feeder_add(p->feeder, &feed);
+	return flame_known_add(&p->known, p->feeder, p->path, skip_callers(rd, p->path, nr), &feed);
 }
 
 static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
@@ -1054,6 +1050,8 @@ void pprof_proto_release(struct pprof_proto *p)
 	free(p->single);
 	free(p->type_rows);
 	free(p->is_count);
+	free(p->path);
+	flame_known_release(&p->known);
 	free(p->scratch.bytes);
 	if (p->sample) {
 		free(p->sample->frames);

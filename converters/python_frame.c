@@ -66,7 +66,7 @@ flame_frame python_frame_row(struct flame_namer *n, struct flame_reader *rd, con
 	struct flame_span name = frame->name;
 
 	info.file = flame_intern(rd->profile, frame->file.s, frame->file.len);
-	if (frame->file.len && !options->simple_names && !options->lines && !options->srcline) {
+	if (frame->file.len && !options->simple_names && !options->lines && !options->srcline && !options->places) {
 		name = whole_name(n, frame);
 		if (!name.s)
 			return 0;

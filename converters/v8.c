@@ -18,6 +18,7 @@ struct v8_open {
 	int64_t line;		/* from 1; 0: not known */
 	bool described;		/* the frame is made */
 	bool named;		/* there was a functionName */
+	int64_t tick_line;	/* where it ran most itself; 0: not known */
 };
 
 enum { UNVISITED, VISITING, VISITED };
@@ -260,6 +261,19 @@ flame_frame v8_text_frame(struct flame_reader *rd, struct flame_span name, enum 
 
 /* Reading. */
 
+/* A node's place is where its function begins, or better where it ran. Return: false without memory. */
+static bool set_tick_line(struct flame_reader *rd, struct v8_tree *tree, const struct v8_open *open)
+{
+	flame_frame *frame = &tree->nodes[open->row].frame;
+	struct flame_frame_info info = *flame_frame_get(rd->profile, *frame);
+
+	if (!*frame || !info.file || open->tick_line <= 0 || open->tick_line > UINT32_MAX)
+		return true;
+	info.line = (uint32_t)open->tick_line;
+	*frame = flame_frame_row(rd->profile, &info);
+	return *frame != 0;
+}
+
 bool v8_microseconds(const struct flame_json *json, int64_t *ns)
 {
 	struct flame_number n;
@@ -304,7 +318,7 @@ static int open_node(struct v8_tree *tree)
 
 static int close_node(struct flame_reader *rd, struct v8_tree *tree)
 {
-	bool ok = describe(rd, tree, top(tree));
+	bool ok = describe(rd, tree, top(tree)) && set_tick_line(rd, tree, top(tree));
 
 	tree->nr_open--;
 	return ok ? 0 : FLAME_ENOMEM;
@@ -363,7 +377,7 @@ static int link_child(struct v8_tree *tree, uint32_t parent, uint32_t id)
 }
 
 enum key {
-	OTHER, CALL_FRAME, CHILDREN, FUNCTION_NAME, HIT_COUNT, ID, LINE_NUMBER, PARENT, SELF_SIZE, URL,
+	OTHER, CALL_FRAME, CHILDREN, FUNCTION_NAME, HIT_COUNT, ID, LINE_NUMBER, PARENT, POSITION_TICKS, SELF_SIZE, URL,
 };
 
 static enum key key_of(const struct flame_json *json)
@@ -371,7 +385,7 @@ static enum key key_of(const struct flame_json *json)
 	static const struct { const char *name; enum key key; } keys[] = {
 		{ "callFrame", CALL_FRAME }, { "children", CHILDREN }, { "functionName", FUNCTION_NAME },
 		{ "hitCount", HIT_COUNT }, { "id", ID }, { "lineNumber", LINE_NUMBER }, { "parent", PARENT },
-		{ "selfSize", SELF_SIZE }, { "url", URL },
+		{ "positionTicks", POSITION_TICKS }, { "selfSize", SELF_SIZE }, { "url", URL },
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
@@ -426,6 +440,44 @@ static int read_call_frame(struct flame_reader *rd, struct flame_json *json, str
 	return err ? err : token == FLAME_JSON_ERROR ? FLAME_EDAMAGED : 0;
 }
 
+/* A line and how often it was met. Return: false at an error of the JSON. */
+static bool read_tick(struct flame_json *json, int64_t *line, int64_t *ticks)
+{
+	enum flame_json_token token;
+
+	while ((token = flame_json_next(json)) == FLAME_JSON_KEY) {
+		int64_t *value = flame_json_is(json, "line") ? line : flame_json_is(json, "ticks") ? ticks : NULL;
+
+		token = flame_json_next(json);
+		if (value && token == FLAME_JSON_NUMBER && !flame_json_int(json, value))
+			*value = 0;
+		if (!flame_json_skip_rest(json, token))
+			return false;
+	}
+	return token == FLAME_JSON_OBJECT_END;
+}
+
+/* The line that was met most; of equal ones the first. */
+static int read_ticks(struct flame_json *json, struct v8_open *open)
+{
+	enum flame_json_token token = flame_json_next(json);
+	int64_t most = 0;
+
+	if (token != FLAME_JSON_ARRAY)
+		return flame_json_skip_rest(json, token) ? 0 : FLAME_EDAMAGED;
+	while ((token = flame_json_next(json)) != FLAME_JSON_ARRAY_END) {
+		int64_t line = 0, ticks = 0;
+
+		if (token == FLAME_JSON_OBJECT ? !read_tick(json, &line, &ticks) : !flame_json_skip_rest(json, token))
+			return FLAME_EDAMAGED;
+		if (ticks > most || (ticks == most && ticks && line < open->tick_line)) {
+			most = ticks;
+			open->tick_line = line;
+		}
+	}
+	return 0;
+}
+
 static int read_number(struct flame_reader *rd, struct flame_json *json, struct v8_tree *tree, enum key key)
 {
 	enum flame_json_token token = flame_json_next(json);
@@ -476,6 +528,10 @@ static int read_member(struct flame_reader *rd, struct flame_json *json, struct 
 	case LINE_NUMBER:
 	case URL:
 		return read_place(rd, json, top(tree), key, 1);
+	case POSITION_TICKS:
+		if (rd->options->places)
+			return read_ticks(json, top(tree));
+		return flame_json_skip(json) == FLAME_JSON_ERROR ? FLAME_EDAMAGED : 0;
 	case OTHER:
 		return flame_json_skip(json) == FLAME_JSON_ERROR ? FLAME_EDAMAGED : 0;
 	default:
@@ -744,6 +800,11 @@ int v8_timeline_end(struct flame_reader *rd, struct v8_timeline *line, int64_t e
 	if (end < line->now || __builtin_sub_overflow(end, line->now, &lasted))
 		end = line->now;
 	err = end_sample(rd, line, end);
+	/* By a clock of no origin. */
+	if (line->started && !line->counts && line->first >= 0 && line->now > line->first) {
+		flame_meta_time(rd->profile, (uint64_t)line->first + 1);
+		flame_meta_time(rd->profile, (uint64_t)line->now + 1);
+	}
 	return err ? err : flush_sums(rd, line);
 }
 

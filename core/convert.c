@@ -129,7 +129,8 @@ static struct flame_profile *new_profile(const struct flame_reader *rd)
 {
 	struct flame_profile_options options = {
 		.kinds = rd->options->kinds | rd->converter->kinds_written,
-		.keep_line = rd->options->srcline,
+		.keep_line = rd->options->srcline || rd->options->places,
+		.keep_module = rd->options->places,
 		.keep_task = rd->options->keep_task,
 		.ordered = rd->options->ordered,
 		.count = rd->options->count && !rd->converter->counted,
@@ -339,7 +340,7 @@ static int make_whole(struct job *job)
 	if (!s->rd.profile || !s->rd.state)
 		return FLAME_ENOMEM;
 	memcpy(s->rd.state, job->rd.state, job->rd.converter->state_size);
-	return 0;
+	return flame_thread_count(job->rd.options) > 1 ? flame_input_decode_ahead(&s->input) : 0;
 }
 
 static int no_samples(struct job *job)

@@ -41,6 +41,7 @@ struct flame_read_options {
 	bool addrs;			/* unknown symbols with their address */
 	bool offsets;			/* keep "+0x1f" */
 	bool srcline;			/* file:line after the name */
+	bool places;			/* names bare; frames keep file, line and module apart, where they are known */
 	bool raw_names;
 	bool demangle;
 	const char *symbol_dir;		/* files with symbols, by build-id or name; NULL: none */

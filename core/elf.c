@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf_read.h"
 #include "symbol.h"
 
 /*
@@ -23,38 +24,6 @@
 #define NOTES_SIZE 65536	/* bytes of notes */
 #define NR_NOTES 64
 #define NR_PLTS 8
-
-/* ---- numbers of the file's own byte order and width ---- */
-
-static uint16_t get16(const struct flame_elf *elf, const unsigned char *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return elf->swapped ? __builtin_bswap16(v) : v;
-}
-
-static uint32_t get32(const struct flame_elf *elf, const unsigned char *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return elf->swapped ? __builtin_bswap32(v) : v;
-}
-
-static uint64_t get64(const struct flame_elf *elf, const unsigned char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return elf->swapped ? __builtin_bswap64(v) : v;
-}
-
-/* A field that is 4 bytes wide at @at32 in files of 32 bits, 8 bytes at @at64 in others. */
-static uint64_t get_word(const struct flame_elf *elf, const unsigned char *p, size_t at32, size_t at64)
-{
-	return elf->is_64 ? get64(elf, p + at64) : get32(elf, p + at32);
-}
 
 static bool in_file(const struct flame_elf *elf, uint64_t offset, uint64_t size)
 {
@@ -320,6 +289,26 @@ static const struct flame_elf_section *section_of_type(const struct flame_elf *e
 	for (size_t i = 0; i < elf->nr_sections; i++) {
 		if (elf->sections[i].type == type && flame_elf_bytes(elf, &elf->sections[i]).len)
 			return &elf->sections[i];
+	}
+	return NULL;
+}
+
+const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
+{
+	const struct flame_elf_section *dynamic = section_of_type(elf, SHT_DYNAMIC);
+	struct flame_span bytes = flame_elf_bytes(elf, dynamic);
+	size_t size = elf->is_64 ? sizeof(Elf64_Dyn) : sizeof(Elf32_Dyn);
+
+	if (!dynamic || dynamic->link >= elf->nr_sections)
+		return NULL;
+	for (size_t at = 0; at + size <= bytes.len; at += size) {
+		const unsigned char *p = (const unsigned char *)bytes.s + at;
+		uint64_t tag = get_word(elf, p, 0, 0);
+
+		if (tag == DT_NULL)
+			return NULL;
+		if (tag == DT_NEEDED && !i--)
+			return string_at(elf, &elf->sections[dynamic->link], get_word(elf, p, 4, 8));
 	}
 	return NULL;
 }

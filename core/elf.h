@@ -62,6 +62,8 @@ struct flame_span flame_elf_bytes(const struct flame_elf *elf, const struct flam
 bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address);
 /* Return: true with the name and checksum that .gnu_debuglink holds. */
 bool flame_elf_debuglink(const struct flame_elf *elf, const char **name, uint32_t *crc);
+/* Return: the name of the @i-th library that @elf asks for, in the file; NULL where there are no more. */
+const char *flame_elf_needed(const struct flame_elf *elf, size_t i);
 /* Return: true where @elf has a symbol table of its own besides the dynamic one. */
 bool flame_elf_has_symtab(const struct flame_elf *elf);
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ahead.h"
 #include "scan.h"
 #include "source.h"
 
@@ -114,9 +115,22 @@ int flame_input_open_slice(struct flame_input *in, const struct flame_input *who
 	return err;
 }
 
+int flame_input_decode_ahead(struct flame_input *in)
+{
+	return in->source && flame_source_is_decoded(in->source) ? flame_source_read_ahead(&in->source) : 0;
+}
+
+void flame_input_read_ahead(struct flame_input *in)
+{
+	if (in->slice && !in->ahead)
+		in->ahead = flame_ahead_new(in->fd, in->base + in->end, in->limit);
+}
+
 void flame_input_close(struct flame_input *in)
 {
-	free(in->buf);
+	if (!in->ahead_owns)
+		free(in->buf);
+	flame_ahead_free(in->ahead);
 	flame_source_free(in->source);
 	*in = (struct flame_input){ .fd = -1, .directory = -1 };
 }
@@ -136,8 +150,38 @@ int flame_input_fd(const struct flame_input *in)
 	return in->slice ? in->fd : -1;
 }
 
+/* Go on in a buffer of one's own, with room for @want bytes. Return: false without memory. */
+static bool stop_ahead(struct flame_input *in, size_t want)
+{
+	size_t left = in->end - in->pos, room = want > BUFFER_SIZE ? want : BUFFER_SIZE;
+	char *buf;
+
+	if (in->ahead_owns) {
+		if (room < left + MIN_READ)
+			room = left + MIN_READ;
+		buf = malloc(room);
+		if (!buf)
+			return false;
+		memcpy(buf, in->buf + in->pos, left);
+		in->buf = buf;
+		in->room = room;
+		in->base += in->pos;
+		in->pos = 0;
+		in->end = left;
+	}
+	in->ahead_owns = false;
+	flame_ahead_free(in->ahead);
+	in->ahead = NULL;
+	return true;
+}
+
 void flame_input_seek(struct flame_input *in, uint64_t offset)
 {
+	if (in->ahead && !stop_ahead(in, 0)) {
+		in->eof = true;
+		in->error = FLAME_ENOMEM;
+		return;
+	}
 	in->base = offset;
 	in->pos = in->end = 0;
 	in->eof = false;
@@ -178,11 +222,8 @@ static ssize_t read_slice(struct flame_input *in)
 	return got;
 }
 
-static void fill(struct flame_input *in)
+static void filled(struct flame_input *in, ssize_t got)
 {
-	ssize_t got = in->slice ? read_slice(in) :
-				  flame_source_read(in->source, in->buf + in->end, in->room - in->end);
-
 	if (got > 0) {
 		in->end += (size_t)got;
 		if (in->progress)
@@ -194,6 +235,33 @@ static void fill(struct flame_input *in)
 		in->error = in->slice ? FLAME_EIO : flame_source_error(in->source, &in->damage);
 		in->os_error = errno;
 	}
+}
+
+static void fill(struct flame_input *in)
+{
+	filled(in, in->slice ? read_slice(in) :
+			       flame_source_read(in->source, in->buf + in->end, in->room - in->end));
+}
+
+/* The piece that was read ahead takes the place of the buffer, with what is left of that in front. */
+static void take_piece(struct flame_input *in)
+{
+	size_t left = in->end - in->pos;
+	uint64_t offset = in->base + in->end;
+	char *front;
+	ssize_t got = flame_ahead_next(in->ahead, &front);
+
+	if (got > 0) {
+		memcpy(front + FLAME_AHEAD_FRONT - left, in->buf + in->pos, left);
+		if (!in->ahead_owns)
+			free(in->buf);
+		in->ahead_owns = true;
+		in->buf = front + FLAME_AHEAD_FRONT - left;
+		in->pos = 0;
+		in->end = left;
+		in->base = offset - left;
+	}
+	filled(in, got);
 }
 
 static bool grow(struct flame_input *in)
@@ -210,6 +278,12 @@ static bool grow(struct flame_input *in)
 struct flame_span flame_peek(struct flame_input *in, size_t want)
 {
 	while (in->end - in->pos < want && !in->eof) {
+		if (in->ahead && in->end - in->pos <= FLAME_AHEAD_FRONT) {
+			take_piece(in);
+			continue;
+		}
+		if (in->ahead && !stop_ahead(in, want < FLAME_VIEW_MAX ? want : FLAME_VIEW_MAX))
+			break;
 		compact(in);
 		if (in->room - in->end < MIN_READ && !grow(in))
 			break;
@@ -222,6 +296,8 @@ int flame_unread(struct flame_input *in, const char *bytes, size_t len)
 {
 	size_t left = in->end - in->pos;
 
+	if (in->ahead && !stop_ahead(in, 0))
+		return FLAME_ENOMEM;
 	if (len > in->pos) {
 		if (in->room < len + left + MIN_READ) {
 			char *buf = realloc(in->buf, len + left + MIN_READ);

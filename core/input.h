@@ -21,6 +21,8 @@ struct flame_input {
 	uint64_t nr_long;	/* lines left out because they were longer than FLAME_VIEW_MAX */
 	uint64_t long_line;	/* the number of the first of them */
 	struct flame_source *source;	/* owned; NULL in slices */
+	struct flame_ahead *ahead;	/* owned; NULL: nobody reads ahead */
+	bool ahead_owns;	/* buf is a piece of it */
 	int fd;
 	int directory;		/* that the file stands for; -1: none. Borrowed */
 	bool eof;
@@ -38,7 +40,11 @@ int flame_input_open(struct flame_input *in, const char *path);
 int flame_input_open_fd(struct flame_input *in, int fd, const char *name);
 /* Bytes @from .. @to of the plain file that @whole has open and that must stay open. */
 int flame_input_open_slice(struct flame_input *in, const struct flame_input *whole, uint64_t from, uint64_t to);
+/* Of a slice: from here on a thread reads what comes next while the view is used, if there is one to be had. */
+void flame_input_read_ahead(struct flame_input *in);
 void flame_input_close(struct flame_input *in);
+/* From here on a thread decodes ahead, where there is something to decode. Return: 0 or FLAME_ENOMEM. */
+int flame_input_decode_ahead(struct flame_input *in);
 /* Return: true where slices can be opened, with the file's size in *@size. */
 bool flame_input_can_slice(const struct flame_input *in, uint64_t *size);
 

@@ -6,15 +6,18 @@
 #include "module.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "minidebug.h"
+#include "table.h"
 
 /* The first reason stays. */
 static void because(char **why, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -258,6 +261,47 @@ static int open_kernel(struct module *m, const struct flame_symbol_options *opti
 
 /* ---- perf maps ---- */
 
+/* @text was read from byte @from of the file at @path. Return: 0 or FLAME_ENOMEM. */
+static int note_map(struct map_file *map, const char *path, uint64_t from, const struct flame_symtext *text)
+{
+	const char *newline = text->len ? memrchr(text->text, '\n', text->len) : NULL;
+	size_t len = newline ? (size_t)(newline + 1 - text->text) : 0;
+	struct stat st;
+
+	if (!map->path)
+		map->path = strdup(path);
+	if (!map->path)
+		return FLAME_ENOMEM;
+	if (!stat(path, &st)) {
+		map->inode = st.st_ino;
+		map->changed = st.st_mtim;
+	}
+	map->size = from + text->len;
+	map->done = from + len;
+	if (len >= sizeof(map->last))
+		memcpy(map->last, text->text + len - sizeof(map->last), sizeof(map->last));
+	else
+		memset(map->last, 0, sizeof(map->last));
+	return 0;
+}
+
+/* Return: whether the file goes on where it was left, and is not a new one. */
+static bool was_appended(const struct map_file *map, const struct stat *st)
+{
+	char bytes[sizeof(map->last)];
+	int fd = -1;
+	bool same = false;
+
+	if (st->st_ino == map->inode && (uint64_t)st->st_size >= map->size && map->done >= sizeof(bytes))
+		fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0) {
+		same = pread(fd, bytes, sizeof(bytes), (off_t)(map->done - sizeof(bytes))) == (ssize_t)sizeof(bytes) &&
+		       !memcmp(bytes, map->last, sizeof(bytes));
+		close(fd);
+	}
+	return same;
+}
+
 static int open_perf_map(struct module *m, const struct flame_symbol_options *options)
 {
 	char paths[4][PATH_MAX] = { "" };
@@ -277,6 +321,8 @@ static int open_perf_map(struct module *m, const struct flame_symbol_options *op
 		err = flame_symtext_read(&m->text, paths[i]);
 		if (err)
 			flame_symtext_release(&m->text);
+		else
+			err = note_map(&m->map, paths[i], 0, &m->text);
 	}
 	if (!err)
 		return flame_symtext_perf_map(&m->text, &m->table);
@@ -284,6 +330,44 @@ static int open_perf_map(struct module *m, const struct flame_symbol_options *op
 		because(&m->why, "there is no /tmp/perf-%d.map that names its code; its runtime may have an option to write one",
 			m->info.pid);
 	return err == FLAME_ENOMEM ? err : 0;
+}
+
+int module_refresh(struct module *m, const struct flame_symbol_options *options, bool *grown)
+{
+	struct map_file *map = &m->map;
+	struct flame_symtext *more;
+	struct stat st;
+	uint64_t from;
+	int err;
+
+	*grown = false;
+	if (m->info.kind != FLAME_MODULE_PERF_MAP || !m->opened)
+		return 0;
+	if (!map->path) {
+		free(m->why);
+		m->why = NULL;
+		err = open_perf_map(m, options);
+		*grown = map->path;
+		return err ? err : flame_symtab_seal(&m->table);
+	}
+	if (stat(map->path, &st) || ((uint64_t)st.st_size == map->size && st.st_ino == map->inode &&
+				     st.st_mtim.tv_sec == map->changed.tv_sec && st.st_mtim.tv_nsec == map->changed.tv_nsec))
+		return 0;
+	if (!array_reserve((void **)&map->more, &map->room_more, map->nr_more + 1, sizeof(*map->more)))
+		return FLAME_ENOMEM;
+	from = was_appended(map, &st) ? map->done : 0;
+	more = &map->more[map->nr_more];
+	err = flame_symtext_read_from(more, map->path, from);
+	if (err) {
+		flame_symtext_release(more);
+		return err == FLAME_ENOMEM ? err : 0;
+	}
+	map->nr_more++;
+	err = note_map(map, map->path, from, more);
+	if (!err)
+		err = flame_symtext_perf_map(more, &m->table);
+	*grown = true;
+	return err ? err : flame_symtab_seal(&m->table);
 }
 
 /* ---- all ---- */
@@ -357,6 +441,10 @@ void module_release(struct module *m)
 	flame_dwarf_free(m->dwarf);
 	flame_symtab_release(&m->table);
 	flame_symtext_release(&m->text);
+	for (size_t i = 0; i < m->map.nr_more; i++)
+		flame_symtext_release(&m->map.more[i]);
+	free(m->map.more);
+	free(m->map.path);
 	flame_elf_release(&m->elf);
 	flame_elf_release(&m->debug);
 	flame_elf_release(&m->mini);

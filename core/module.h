@@ -2,6 +2,8 @@
 #ifndef FLAME_MODULE_H
 #define FLAME_MODULE_H
 /* module.h - what symbol.c knows of a module: its files, opened when its first address is looked up. */
+#include <time.h>
+
 #include "debugfile.h"
 #include "dwarf.h"
 #include "symbol.h"
@@ -17,6 +19,17 @@ struct kernel {
 	char *why;		/* there are none; owned */
 };
 
+/* A perf map that its writer may still write to. */
+struct map_file {
+	char *path;			/* owned; NULL: none was found yet */
+	uint64_t size, done;		/* its bytes when it was read last; whole lines among them */
+	uint64_t inode;
+	struct timespec changed;
+	char last[64];			/* bytes before done */
+	struct flame_symtext *more;	/* what was read later; owned */
+	size_t nr_more, room_more;
+};
+
 struct module {
 	struct flame_module_info info;	/* strings are in the arena of all */
 	uint8_t build_id[FLAME_BUILD_ID_MAX];
@@ -29,6 +42,7 @@ struct module {
 	void *image;			/* of the vdso; owned */
 	int image_fd;			/* a file with it; 0: none */
 	struct flame_symtext text;
+	struct map_file map;		/* of a PERF_MAP */
 	struct flame_symtab table;
 	struct flame_dwarf *dwarf;
 	bool dwarf_opened;
@@ -42,6 +56,11 @@ struct module {
  */
 int module_open(struct module *m, const struct flame_symbol_options *options, struct kernel *kernel,
 		const struct flame_module_info *kernel_info);
+/*
+ * Read what was written to the file of a PERF_MAP since it was read. Return: 0 with *@grown telling whether that
+ * was anything, or FLAME_ENOMEM.
+ */
+int module_refresh(struct module *m, const struct flame_symbol_options *options, bool *grown);
 /* Return: the debug information of @m, opened at the first call; NULL where there is none. */
 struct flame_dwarf *module_dwarf(struct module *m, const struct flame_symbol_options *options);
 /* Return: a path that @m's file can be opened by; NULL where there is none. */

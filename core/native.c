@@ -190,6 +190,16 @@ bool flame_native_offset(struct flame_native_namer *namer, const struct flame_re
 	return true;
 }
 
+bool flame_frame_place(struct flame_profile *p, flame_frame *frame, struct flame_span file, uint32_t line)
+{
+	struct flame_frame_info info = *flame_frame_get(p, *frame);
+
+	info.file = flame_intern(p, file.s, file.len);
+	info.line = line;
+	*frame = flame_frame_row(p, &info);
+	return *frame != 0;
+}
+
 flame_string flame_name_at_line(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span name,
 				struct flame_span line)
 {
@@ -211,8 +221,10 @@ static bool add_line(struct flame_native_namer *namer, struct flame_reader *rd, 
 	char *line;
 	int n;
 
-	if (!rd->options->srcline || !f->file || !f->line)
+	if ((!rd->options->srcline && !rd->options->places) || !f->file || !f->line)
 		return true;
+	if (rd->options->places)
+		return flame_frame_place(rd->profile, frame, (struct flame_span){ f->file, strlen(f->file) }, f->line);
 	base = strrchr(f->file, '/');
 	n = asprintf(&line, "%s:%u", base ? base + 1 : f->file, f->line);
 	if (n < 0)

@@ -34,6 +34,8 @@ struct flame_native_namer {
  * symbol holds inlined functions. Return: how many; 0 after a failure.
  */
 size_t flame_native_frames(struct flame_native_namer *namer, struct flame_reader *rd, const struct flame_native *code);
+/* Replace *@frame by one that is at @file:@line, its name as it is. Return: false after a failure. */
+bool flame_frame_place(struct flame_profile *p, flame_frame *frame, struct flame_span file, uint32_t line);
 /* The same for what symbols tell of an address in @module, with its inlined functions; @is_caller: it was looked up as one. */
 size_t flame_location_frames(struct flame_native_namer *namer, struct flame_reader *rd, struct flame_span module,
 			     const struct flame_location *loc, bool is_caller);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nodwarf.c - stands in for dwarf.c and unwind.c where the build has no libdw; the Makefile leaves
- * those two out then.
+ * nodwarf.c - stands in for dwarf.c, unwind.c and cfi.c where the build has no libdw; the Makefile leaves
+ * those three out then.
  */
 #ifndef HAVE_LIBDW
 
@@ -39,10 +39,26 @@ bool flame_unwind_available(void)
 	return false;
 }
 
-struct flame_unwind *flame_unwind_new(uint32_t machine)
+struct flame_unwind_files *flame_unwind_files_new(void)
+{
+	return NULL;
+}
+
+void flame_unwind_files_free(struct flame_unwind_files *files)
+{
+	(void)files;
+}
+
+struct flame_unwind *flame_unwind_new(uint32_t machine, struct flame_unwind_files *files)
 {
 	(void)machine;
+	(void)files;
 	return NULL;
+}
+
+void flame_unwind_only_libdw(struct flame_unwind *u)
+{
+	(void)u;
 }
 
 void flame_unwind_free(struct flame_unwind *u)

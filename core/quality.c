@@ -22,7 +22,7 @@
  * who knows what, has to have that many stacks too.
  */
 #define JUDGE_SAMPLES 100
-#define JUDGE_STACKS 30
+#define JUDGE_STACKS 10
 /* A frame of 1% is off by 0.6 percent points at 1000 samples: by more than half. */
 #define FEW_SAMPLES 1000
 /* Larger sums of no unit are bytes or times: ten days at 99 Hz are 86 million samples. */
@@ -319,7 +319,8 @@ static void check_events(struct check *c)
 	for (size_t i = 1; i < nr_types; i++) {
 		struct flame_span name = flame_string_get(c->p, flame_type_get(c->p, (flame_type)i)->name);
 
-		if (!nr[i])
+		/* pprof has the number of samples beside what they measure: that is no other event. */
+		if (!nr[i] || span_equals(name, "samples"))
 			continue;
 		others++;
 		if (len + name.len + 3 < sizeof(names))
@@ -445,6 +446,9 @@ int flame_quality_check(struct flame_quality *q, const struct flame_profile *p, 
 	c.depth_max = meta->depth_max ? meta->depth_max : flame_recorder_depth(c.recorder);
 	c.ok = !flame_survey_make(&c.survey, p, type, c.depth_max, options && options->quick);
 	c.native = c.ok && is_native(&c, format);
+	/* Who wrote a file of pprof's is told by what ran. */
+	if (c.recorder == FLAME_RECORDER_PPROF && c.survey.runtime == FLAME_RUNTIME_GO)
+		c.recorder = FLAME_RECORDER_GO;
 	if (c.ok)
 		take_figures(&c);
 	if (c.ok) {

@@ -25,6 +25,17 @@ static int compare_ranges(const void *a, const void *b)
 	return x->item < y->item ? -1 : x->item > y->item;
 }
 
+/* Who makes them has often sorted them already. */
+static void sort_ranges(struct flame_range *ranges, size_t nr)
+{
+	size_t i = 1;
+
+	while (i < nr && compare_ranges(&ranges[i - 1], &ranges[i]) < 0)
+		i++;
+	if (i < nr)
+		qsort(ranges, nr, sizeof(*ranges), compare_ranges);
+}
+
 static bool above(const struct sweep *w, uint32_t a, uint32_t b)
 {
 	uint32_t pa = w->ranges[a].priority, pb = w->ranges[b].priority;
@@ -108,7 +119,7 @@ bool flame_segments_make(struct flame_segments *s, struct flame_range *ranges, s
 		flame_segments_release(s);
 		return false;
 	}
-	qsort(ranges, nr, sizeof(*ranges), compare_ranges);
+	sort_ranges(ranges, nr);
 	for (size_t i = 0; i < nr; i++) {
 		if (ranges[i].end <= ranges[i].start)
 			continue;

@@ -6,18 +6,22 @@
 #include "source.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "decoding.h"
 #include "flame.h"
 #include "unzstd.h"
 #include "utf8.h"
 
 #define CHUNK ((size_t)128 << 10)
+#define ALONE ((uint64_t)1 << 20)	/* bytes that are read before a thread is worth it */
 #define BYTE_ORDER_MARK 0xfeff
 
 struct flame_source {
@@ -31,6 +35,10 @@ struct flame_source {
 	struct flame_zstd *zstd;
 	bool done;			/* between gzip members or zstd frames */
 	uint32_t pending;		/* UTF-16: a high surrogate, or 0 */
+	uint64_t nr_alone;		/* read ahead: bytes that went by before */
+	bool alone;			/* and there is no thread to be had */
+	struct flame_decoding *decoding;
+	int stop;			/* what makes a read of fd that waits return; -1: nobody reads ahead */
 	const char *damage;
 };
 
@@ -42,14 +50,34 @@ struct flame_source *flame_source_new(int fd)
 	if (!s)
 		return NULL;
 	s->fd = fd;
+	s->stop = -1;
 	s->regular = !fstat(fd, &st) && S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
 	return s;
+}
+
+static struct flame_source *lowest(struct flame_source *s)
+{
+	while (s->below)
+		s = s->below;
+	return s;
+}
+
+static void stop_decoding(struct flame_source *s)
+{
+	int stop = lowest(s)->stop;
+
+	if (s->decoding && stop >= 0)
+		eventfd_write(stop, 1);
+	flame_decoding_stop(s->decoding);
 }
 
 void flame_source_free(struct flame_source *s)
 {
 	if (!s)
 		return;
+	stop_decoding(s);
+	if (s->stop >= 0)
+		close(s->stop);
 	flame_source_free(s->below);
 	if (s->encoding == FLAME_GZIP)
 		inflateEnd(&s->gz);
@@ -84,6 +112,7 @@ int flame_source_decode(struct flame_source **source, enum flame_encoding encodi
 	}
 	memcpy(s->in, head, len);
 	s->end = len;
+	s->stop = -1;
 	s->encoding = encoding;
 	err = start_decoder(s);
 	if (err) {
@@ -94,6 +123,24 @@ int flame_source_decode(struct flame_source **source, enum flame_encoding encodi
 	s->below = *source;
 	*source = s;
 	return 0;
+}
+
+int flame_source_read_ahead(struct flame_source **source)
+{
+	struct flame_source *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return FLAME_ENOMEM;
+	s->encoding = FLAME_AHEAD;
+	s->stop = -1;
+	s->below = *source;
+	*source = s;
+	return 0;
+}
+
+bool flame_source_is_decoded(const struct flame_source *s)
+{
+	return s->below;
 }
 
 bool flame_source_is_plain(const struct flame_source *s)
@@ -222,13 +269,45 @@ static ssize_t read_utf16(struct flame_source *s, char *to, size_t room)
 	return (ssize_t)n;
 }
 
+/* Wait for bytes, but no longer than they are wanted. */
+static bool wait_fd(const struct flame_source *s)
+{
+	struct pollfd fds[2] = { { .fd = s->fd, .events = POLLIN }, { .fd = s->stop, .events = POLLIN } };
+
+	while (poll(fds, 2, -1) < 0) {
+		if (errno != EINTR)
+			return true;
+	}
+	return !fds[1].revents;
+}
+
 static ssize_t read_fd(struct flame_source *s, char *to, size_t room)
 {
 	ssize_t got;
 
+	if (s->stop >= 0 && !s->regular && !wait_fd(s))
+		return 0;
 	do {
 		got = read(s->fd, to, room);
 	} while (got < 0 && errno == EINTR);
+	return got;
+}
+
+static ssize_t read_ahead(struct flame_source *s, char *to, size_t room)
+{
+	struct flame_source *bottom = lowest(s);
+	ssize_t got;
+
+	if (!s->decoding && !s->alone && s->nr_alone >= ALONE) {
+		bottom->stop = eventfd(0, EFD_CLOEXEC);
+		if (bottom->stop >= 0 || bottom->regular)
+			s->decoding = flame_decoding_start(s->below);
+		s->alone = !s->decoding;
+	}
+	if (s->decoding)
+		return flame_decoding_read(s->decoding, to, room);
+	got = flame_source_read(s->below, to, room);
+	s->nr_alone += got > 0 ? (uint64_t)got : 0;
 	return got;
 }
 
@@ -242,6 +321,8 @@ ssize_t flame_source_read(struct flame_source *s, char *to, size_t room)
 	case FLAME_UTF16LE:
 	case FLAME_UTF16BE:
 		return read_utf16(s, to, room);
+	case FLAME_AHEAD:
+		return read_ahead(s, to, room);
 	default:
 		return read_fd(s, to, room);
 	}

@@ -2,6 +2,8 @@
 /*
  * stack.c - a profile's stacks: the call tree, in 4 bytes a stack where it does not branch.
  */
+#include <string.h>
+
 #include "hash.h"
 #include "tables.h"
 
@@ -72,6 +74,22 @@ static flame_stack append_stack(struct flame_profile *p, flame_frame frame)
 	return (flame_stack)row;
 }
 
+/* The same for @nr frames, each called by the one before it. Return: the last row. */
+static flame_stack append_chain(struct flame_profile *p, const flame_frame *frames, size_t nr, flame_stack *stacks)
+{
+	size_t first = p->nr_stacks;
+
+	memcpy(p->stacks + first, frames, nr * sizeof(*frames));
+	for (size_t i = 0; i < nr; i++)
+		stacks[i] = (flame_stack)(first + i);
+	for (size_t word = (first + 63) / 64; word * 64 < first + nr; word++) {
+		p->is_head[word] = p->is_sampled[word] = 0;
+		p->heads_before[word] = (uint32_t)p->nr_heads;
+	}
+	p->nr_stacks += nr;
+	return (flame_stack)(first + nr - 1);
+}
+
 static flame_stack add_head(struct flame_profile *p, flame_stack caller, flame_frame frame)
 {
 	flame_stack row;
@@ -119,9 +137,7 @@ flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, co
 		stacks[i] = caller = flame_stack_push(p, caller, frames[i]);
 	if (i == nr || p->error || !profile_reserve_stacks(p, nr - i))
 		return p->error ? 0 : caller;
-	for (; i < nr; i++)
-		stacks[i] = caller = append_stack(p, frames[i]);
-	return caller;
+	return append_chain(p, frames + i, nr - i, stacks + i);
 }
 
 static flame_stack path_top(const struct flame_path *path)

@@ -382,10 +382,12 @@ static int find_missing(struct walk *w, struct flame_survey *s)
 /* Sums become parts of the whole. They are all there is in the struct. */
 static void make_shares(struct walk *w, struct flame_survey *s)
 {
-	double *share = &s->shares.unknown_leaf;
+	double share[sizeof(s->shares) / sizeof(double)];
 
-	for (size_t i = 0; i < sizeof(s->shares) / sizeof(double); i++)
-		share[i] = share[i] > 0 ? share[i] / w->total : 0;
+	memcpy(share, &s->shares, sizeof(share));
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++)
+		share[i] = share[i] > w->total ? 1 : share[i] > 0 ? share[i] / w->total : 0;
+	memcpy(&s->shares, share, sizeof(share));
 	s->rooted /= w->total;
 	s->runtime = FLAME_RUNTIME_NATIVE;
 	for (size_t i = 0; i < FLAME_NR_RUNTIMES; i++) {

@@ -52,7 +52,7 @@ void flame_symbol_options_set(struct flame_symbol_options *to, const struct flam
 	to->symfs = from->symfs;
 	to->kallsyms = from->kallsyms;
 	to->no_inline = from->no_inline;
-	to->lines = from->srcline;
+	to->lines = from->srcline || from->places;
 	to->arguments = from->raw_names;
 	to->debuginfod = true;
 }
@@ -451,6 +451,34 @@ const struct flame_location *flame_symbols_find(struct flame_symbols *s, flame_m
 			return s->locations[s->slots[i].row];
 	}
 	return find_new(s, module, at);
+}
+
+bool flame_symbols_refresh(struct flame_symbols *s, flame_module module)
+{
+	struct module *m = module && module < s->nr_modules ? &s->modules[module] : NULL;
+	bool grown = false;
+
+	if (!m || module_refresh(m, &s->options, &grown) || !grown)
+		return false;
+	for (size_t i = 0; i <= s->mask; i++) {
+		struct slot *slot = &s->slots[i];
+		const struct flame_location *l;
+		struct found found;
+
+		if (slot->module != module || !slot->row || s->locations[slot->row]->nr_frames)
+			continue;
+		m->nr_unknown--;
+		s->nr_unknown--;
+		if (!resolve(s, m, slot->address, &found) || !found.nr || s->nr_locations >= UINT32_MAX ||
+		    !array_reserve((void **)&s->locations, &s->room_locations, s->nr_locations + 1, sizeof(*s->locations)))
+			continue;
+		l = keep(s, &found);
+		if (!l)
+			continue;
+		slot->row = l->row;
+		s->locations[s->nr_locations++] = l;
+	}
+	return true;
 }
 
 const char *flame_symbols_file(struct flame_symbols *s, flame_module module)

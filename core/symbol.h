@@ -135,6 +135,18 @@ const struct flame_location *flame_symbols_find(struct flame_symbols *s, flame_m
 						bool is_caller);
 
 /**
+ * flame_symbols_refresh() - Read what was written to a perf map since it was read.
+ * @s:		symbols
+ * @module:	a PERF_MAP module
+ *
+ * Addresses that had no symbol are looked up anew, and have a new location where there is one now. Code
+ * that moved keeps the name that it had when it was looked up.
+ *
+ * Return: true where there was something new.
+ */
+bool flame_symbols_refresh(struct flame_symbols *s, flame_module module);
+
+/**
  * flame_symbols_file() - The file that a module's code was found in, for unwinding.
  * @s:		symbols
  * @module:	a FILE or VDSO module

@@ -42,6 +42,17 @@ static int compare_entries(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Most tables are in order already; that costs less to see than to sort. */
+static void sort_entries(struct flame_symtab *table)
+{
+	size_t i = 1;
+
+	while (i < table->nr && compare_entries(&table->entries[i - 1], &table->entries[i]) < 0)
+		i++;
+	if (i < table->nr)
+		qsort(table->entries, table->nr, sizeof(*table->entries), compare_entries);
+}
+
 static size_t underscores(const struct flame_symtab_entry *e)
 {
 	size_t nr = 0;
@@ -101,8 +112,7 @@ int flame_symtab_seal(struct flame_symtab *table)
 	ranges = calloc(table->nr + 1, sizeof(*ranges));
 	if (!ranges)
 		return FLAME_ENOMEM;
-	if (table->nr)
-		qsort(table->entries, table->nr, sizeof(*table->entries), compare_entries);
+	sort_entries(table);
 	choose(table);
 	for (size_t i = 0; i < table->nr; i++) {
 		const struct flame_symtab_entry *e = &table->entries[i];

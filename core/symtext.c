@@ -16,6 +16,11 @@
 
 int flame_symtext_read(struct flame_symtext *text, const char *path)
 {
+	return flame_symtext_read_from(text, path, 0);
+}
+
+int flame_symtext_read_from(struct flame_symtext *text, const char *path, uint64_t offset)
+{
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
 	size_t room = 0;
 	struct stat st;
@@ -28,6 +33,8 @@ int flame_symtext_read(struct flame_symtext *text, const char *path)
 		errno = EINVAL;
 		err = FLAME_EIO;
 	}
+	if (!err && offset && lseek(fd, (off_t)offset, SEEK_SET) < 0)
+		err = FLAME_EIO;
 	while (!err && got > 0) {
 		/* One more, so that the last line can be ended. */
 		if (text->len >= FLAME_SYMTEXT_MAX)
@@ -51,23 +58,25 @@ void flame_symtext_release(struct flame_symtext *text)
 	*text = (struct flame_symtext){ 0 };
 }
 
+/* Return: the digit's value, 16 for what is none. */
+static unsigned int hex_value(char c)
+{
+	unsigned int digit = (unsigned int)c - '0', letter = ((unsigned int)c | 32) - 'a';
+
+	return digit < 10 ? digit : letter < 6 ? letter + 10 : 16;
+}
+
 /* Take hexadecimal digits, with or without 0x, and the blank behind them. Return: false where there are none. */
 static bool take_hex(char **at, const char *end, uint64_t *value)
 {
-	static const char digits[] = "0123456789abcdef";
 	char *p = *at;
 	size_t nr = 0;
 
 	*value = 0;
 	if (end - p > 2 && p[0] == '0' && (p[1] | 32) == 'x')
 		p += 2;
-	for (; p < end && nr <= 16; p++, nr++) {
-		const char *digit = *p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 32 : *p) : NULL;
-
-		if (!digit)
-			break;
-		*value = *value << 4 | (uint64_t)(digit - digits);
-	}
+	for (; p < end && nr <= 16 && hex_value(*p) < 16; p++, nr++)
+		*value = *value << 4 | hex_value(*p);
 	if (!nr || nr > 16 || p >= end || *p != ' ')
 		return false;
 	*at = p + 1;

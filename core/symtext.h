@@ -18,6 +18,8 @@ struct flame_symtext {
  * FLAME_SYMTEXT_MAX. Release it in any case.
  */
 int flame_symtext_read(struct flame_symtext *text, const char *path);
+/* The same from byte @offset on. */
+int flame_symtext_read_from(struct flame_symtext *text, const char *path, uint64_t offset);
 /* Add the functions of "ADDRESS TYPE NAME[\t[MODULE]]" lines. Changes the text; read it once. Return: 0 or FLAME_ENOMEM. */
 int flame_symtext_kallsyms(struct flame_symtext *text, struct flame_symtab *table);
 /* Add the functions of "START SIZE NAME" lines; what is behind the second blank is the name. */

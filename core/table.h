@@ -57,6 +57,14 @@ static inline void index_put(struct index *x, uint32_t hash, uint32_t row)
 	x->nr++;
 }
 
+/* Take all rows out. */
+static inline void index_clear(struct index *x)
+{
+	for (uint64_t i = 0; x->slots && i <= x->mask; i++)
+		x->slots[i] = 0;
+	x->nr = 0;
+}
+
 /* Empty slots for twice as many rows; the caller puts its rows in again. Return: false without memory. */
 static inline bool index_grow(struct index *x)
 {

@@ -3,7 +3,8 @@
 #define FLAME_TABLES_H
 /*
  * What a profile is made of, for the files that keep its tables: frame.c (strings and frames),
- * stack.c, task.c and sample.c (value types and samples). Nobody else looks inside.
+ * stack.c, task.c and sample.c (value types and samples); folded.c, which writes the names of all stacks, reads
+ * their frames. Nobody else looks inside.
  */
 #include <stdatomic.h>
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - unwinding with libdwfl. A process has one Dwfl, which is attached once to callbacks that
- * answer from the sample at hand; files are reported to it when a stack first leads into them.
+ * unwind.c - unwinding by rows of the files' tables (cfi.c), where a frame costs a look-up and reading what it saved.
+ * A stack with a frame that has no such row is unwound with libdwfl: a process has one Dwfl, which is
+ * attached once to callbacks that answer from the sample at hand. Files are opened, and reported to it,
+ * when a stack first leads into them. Both ways come to the same.
  */
 #include "unwind.h"
 
@@ -11,9 +13,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cfi.h"
 #include "elf.h"
 #include "table.h"
 
+#define NR_STEPS 4096		/* addresses whose rows are at hand */
 #define STACK_SPAN (1ull << 30)	/* addresses so far above the stack pointer may still be of the stack */
 #define THREAD 1		/* libdwfl wants a number */
 
@@ -21,6 +25,15 @@ struct mapping {
 	uint64_t start, end, offset;
 	char *path;		/* owned; NULL: nothing to read */
 	bool reported;		/* to libdwfl, or tried in vain */
+	bool opened;		/* cfi and bias are set, or it was tried in vain */
+	struct flame_cfi *cfi;	/* of the files' */
+	uint64_t bias;		/* addresses are so much above those of the file */
+};
+
+/* The row at an address of the process. */
+struct step {
+	uint64_t ip;
+	const struct flame_cfi_row *row;	/* NULL: a free place */
 };
 
 struct flame_unwind {
@@ -30,6 +43,9 @@ struct flame_unwind {
 	bool stale;		/* what was reported has been replaced */
 	struct mapping *mappings;	/* by address; they do not overlap */
 	size_t nr_mappings, room_mappings;
+	struct flame_unwind_files *files;
+	struct step *steps;	/* by address; what is new takes the place of what is there */
+	bool only_libdw;
 	/* The sample at hand. */
 	const struct flame_user_state *state;
 	uint64_t sp;
@@ -95,19 +111,29 @@ static bool get_thread(Dwfl *dwfl, pid_t tid, void *arg, void **thread_arg)
 	return true;
 }
 
-static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *arg)
+/* A word of the copy of the stack. Return: false where there is none. */
+static inline bool read_word(struct flame_unwind *u, uint64_t address, uint64_t *word)
 {
-	struct flame_unwind *u = arg;
 	uint64_t at = address - u->sp;
 
-	(void)dwfl;
-	if (address >= u->sp && u->state->stack_size >= sizeof(*result) && at <= u->state->stack_size - sizeof(*result)) {
-		memcpy(result, (const char *)u->state->stack + at, sizeof(*result));
+	if (address >= u->sp && u->state->stack_size >= sizeof(*word) && at <= u->state->stack_size - sizeof(*word)) {
+		memcpy(word, (const char *)u->state->stack + at, sizeof(*word));
 		return true;
 	}
 	if (address >= u->sp && at < STACK_SPAN)
 		u->is_short = true;
 	return false;
+}
+
+static bool read_memory(Dwfl *dwfl, Dwarf_Addr address, Dwarf_Word *result, void *arg)
+{
+	uint64_t word;
+
+	(void)dwfl;
+	if (!read_word(arg, address, &word))
+		return false;
+	*result = word;
+	return true;
 }
 
 static bool set_registers(Dwfl_Thread *thread, void *arg)
@@ -190,13 +216,30 @@ bool flame_unwind_available(void)
 	return true;
 }
 
-struct flame_unwind *flame_unwind_new(uint32_t machine)
+struct flame_unwind *flame_unwind_new(uint32_t machine, struct flame_unwind_files *files)
 {
 	struct flame_unwind *u = calloc(1, sizeof(*u));
 
-	if (u)
-		u->machine = machine;
+	if (!u)
+		return NULL;
+	u->machine = machine;
+	u->files = files ? flame_unwind_files_share(files) : flame_unwind_files_new();
+	if (!u->files) {
+		free(u);
+		return NULL;
+	}
 	return u;
+}
+
+void flame_unwind_only_libdw(struct flame_unwind *u)
+{
+	u->only_libdw = true;
+}
+
+static void forget_steps(struct flame_unwind *u)
+{
+	if (u->steps)
+		memset(u->steps, 0, NR_STEPS * sizeof(*u->steps));
 }
 
 void flame_unwind_clear(struct flame_unwind *u)
@@ -205,6 +248,7 @@ void flame_unwind_clear(struct flame_unwind *u)
 		free(u->mappings[i].path);
 	u->nr_mappings = 0;
 	u->stale = true;
+	forget_steps(u);
 }
 
 void flame_unwind_free(struct flame_unwind *u)
@@ -213,6 +257,8 @@ void flame_unwind_free(struct flame_unwind *u)
 		return;
 	flame_unwind_clear(u);
 	free(u->mappings);
+	free(u->steps);
+	flame_unwind_files_free(u->files);
 	dwfl_end(u->dwfl);
 	free(u);
 }
@@ -259,11 +305,13 @@ static size_t remains(const struct mapping *m, const struct flame_mapping *mappi
 
 	if (m->start < mapping->start) {
 		rest[nr] = *m;
+		rest[nr].opened = false;
 		rest[nr].end = mapping->start;
 		rest[nr++].path = m->path ? strdup(m->path) : NULL;
 	}
 	if (m->end > mapping->end) {
 		rest[nr] = *m;
+		rest[nr].opened = false;
 		rest[nr].offset += mapping->end - m->start;
 		rest[nr].start = mapping->end;
 		rest[nr++].path = m->path ? strdup(m->path) : NULL;
@@ -281,6 +329,7 @@ int flame_unwind_map(struct flame_unwind *u, const struct flame_mapping *mapping
 	if (at < u->nr_mappings && same_file(&u->mappings[at], mapping) && u->mappings[at].start == m.start &&
 	    u->mappings[at].end == m.end)
 		return 0;
+	forget_steps(u);
 	while (at < u->nr_mappings && u->mappings[at].start < m.end) {
 		struct mapping rest[2], old = u->mappings[at];
 		size_t nr = remains(&old, mapping, rest);
@@ -307,7 +356,7 @@ int flame_unwind_map(struct flame_unwind *u, const struct flame_mapping *mapping
 
 struct flame_unwind *flame_unwind_copy(const struct flame_unwind *u)
 {
-	struct flame_unwind *copy = flame_unwind_new(u->machine);
+	struct flame_unwind *copy = flame_unwind_new(u->machine, u->files);
 
 	for (size_t i = 0; copy && i < u->nr_mappings; i++) {
 		const struct mapping *m = &u->mappings[i];
@@ -322,6 +371,15 @@ struct flame_unwind *flame_unwind_copy(const struct flame_unwind *u)
 }
 
 /* ---- files ---- */
+
+/* Return: the mapping that @ip is in and that has a file; NULL: none. */
+static struct mapping *mapping_at(struct flame_unwind *u, uint64_t ip)
+{
+	size_t at = mapping_from(u, ip);
+	struct mapping *m = at < u->nr_mappings && u->mappings[at].start <= ip ? &u->mappings[at] : NULL;
+
+	return m && m->path ? m : NULL;
+}
 
 /* Set the addresses between which all of @elf is linked. Return: false where it is not loaded at all. */
 static bool linked_at(const struct flame_elf *elf, uint64_t *low, uint64_t *high)
@@ -365,10 +423,9 @@ static void report_file(struct flame_unwind *u, const struct mapping *m)
 /* See to it that libdwfl knows the file that @ip is in. Return: whether it does. */
 static bool report(struct flame_unwind *u, uint64_t ip)
 {
-	size_t at = mapping_from(u, ip);
-	struct mapping *m = at < u->nr_mappings && u->mappings[at].start <= ip ? &u->mappings[at] : NULL;
+	struct mapping *m = mapping_at(u, ip);
 
-	if (!m || !m->path)
+	if (!m)
 		return false;
 	if (!m->reported && !dwfl_addrmodule(u->dwfl, ip))
 		report_file(u, m);
@@ -392,46 +449,143 @@ static bool attach(struct flame_unwind *u)
 	return u->dwfl;
 }
 
-/* ---- stacks ---- */
+/* ---- stacks, by rows ---- */
+
+/* Return: the row at @ip; NULL where there is no code of a file. */
+static const struct flame_cfi_row *find_row(struct flame_unwind *u, uint64_t ip, struct step *step)
+{
+	struct mapping *m = mapping_at(u, ip);
+	const struct flame_cfi_row *row;
+	uint64_t address = 0;
+
+	if (!m)
+		return NULL;
+	if (!m->opened) {
+		m->cfi = flame_unwind_files_get(u->files, m->path);
+		if (m->cfi && !flame_cfi_address(m->cfi, m->offset, &address))
+			m->cfi = NULL;
+		m->bias = m->start - address;
+		m->opened = true;
+	}
+	if (!m->cfi)
+		return NULL;
+	row = flame_cfi_row(m->cfi, ip - m->bias);
+	if (flame_cfi_is_kept(m->cfi, row))
+		*step = (struct step){ ip, row };
+	return row;
+}
+
+static inline const struct flame_cfi_row *row_at(struct flame_unwind *u, uint64_t ip)
+{
+	struct step *step = &u->steps[(ip ^ ip >> 12) % NR_STEPS];
+
+	return step->row && step->ip == ip ? step->row : find_row(u, ip, step);
+}
+
+/* Registers of a frame, by DWARF's numbers. */
+struct registers {
+	uint64_t values[FLAME_CFI_REGS];
+	uint32_t known;		/* bits */
+};
+
+static void load_registers(const struct flame_user_state *state, const struct machine *m, struct registers *r)
+{
+	r->known = 0;
+	for (unsigned int i = 0; i < FLAME_CFI_REGS; i++)
+		r->known |= (uint32_t)get_reg(state, m->regs[i], &r->values[i]) << i;
+}
+
+/* From a frame to its caller. Return: false where there is none, or it is not known. */
+static inline bool step_out(struct flame_unwind *u, const struct flame_cfi_row *row, struct registers *r)
+{
+	uint64_t cfa = r->values[row->cfa_reg] + (uint64_t)(int64_t)row->cfa_offset;
+
+	if (!(r->known >> row->cfa_reg & 1))
+		return false;
+	r->known &= row->kept;
+	for (unsigned int i = 0; i < row->nr_saved; i++) {
+		unsigned int reg = row->saved_reg[i];
+
+		r->known |= (uint32_t)read_word(u, cfa + (uint64_t)(int64_t)row->saved_offset[i], &r->values[reg]) << reg;
+	}
+	r->values[FLAME_CFI_SP] = cfa;
+	r->known |= 1u << FLAME_CFI_SP;
+	return r->known >> FLAME_CFI_RA & 1 && r->values[FLAME_CFI_RA];
+}
+
+/* Return: false where a frame has rules that are none of a row's. */
+static bool unwind_by_rows(struct flame_unwind *u, const struct machine *m, uint64_t *ips, size_t *nr,
+			   enum flame_unwind_end *end)
+{
+	struct registers r;
+	size_t n = 0;
+
+	load_registers(u->state, m, &r);
+	for (uint64_t ip = r.values[FLAME_CFI_RA];; ip = r.values[FLAME_CFI_RA] - 1) {
+		const struct flame_cfi_row *row;
+
+		u->is_short = false;
+		*end = FLAME_UNWIND_TOO_DEEP;
+		if (n == FLAME_UNWIND_FRAMES_MAX)
+			break;
+		ips[n++] = ip;
+		row = row_at(u, ip);
+		*end = FLAME_UNWIND_NO_TABLE;
+		if (!row)
+			break;
+		if (row->kind != FLAME_CFI_STEP)
+			return false;
+		if (!step_out(u, row, &r)) {
+			*end = u->is_short ? FLAME_UNWIND_SHORT : FLAME_UNWIND_COMPLETE;
+			break;
+		}
+	}
+	*nr = n;
+	return true;
+}
+
+/* ---- stacks, by libdwfl ---- */
 
 static int take_frame(Dwfl_Frame *frame, void *arg)
 {
 	struct flame_unwind *u = arg;
 	Dwarf_Addr pc;
-	bool is_activation;
+	bool is_activation = !u->nr;
 
 	/* What could not be read of the frames below does not matter: this one was reached. */
 	u->is_short = false;
-	if (!dwfl_frame_pc(frame, &pc, &is_activation))
+	if (!dwfl_frame_pc(frame, &pc, NULL))
 		return DWARF_CB_ABORT;
 	if (u->nr == FLAME_UNWIND_FRAMES_MAX) {
 		u->is_deep = true;
 		return DWARF_CB_ABORT;
 	}
+	/* To tell whether a signal interrupted it libdwfl goes on to its caller: it must know the file by then. */
+	if (!report(u, pc - !is_activation) && !report(u, pc)) {
+		u->ips[u->nr++] = pc - !is_activation;
+		return DWARF_CB_ABORT;
+	}
+	if (!dwfl_frame_pc(frame, &pc, &is_activation))
+		return DWARF_CB_ABORT;
 	if (!is_activation)
 		pc--;
 	u->ips[u->nr++] = pc;
 	return report(u, pc) ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-enum flame_unwind_end flame_unwind_stack(struct flame_unwind *u, const struct flame_user_state *state,
-					 uint64_t ips[FLAME_UNWIND_FRAMES_MAX], size_t *nr)
+static enum flame_unwind_end unwind_by_libdw(struct flame_unwind *u, uint64_t pc, uint64_t *ips, size_t *nr)
 {
-	const struct machine *m = machine_of(u->machine);
-	uint64_t pc;
 	int result;
 
-	*nr = 0;
-	if (!m || !get_reg(state, m->pc, &pc) || !get_reg(state, m->sp, &u->sp) || !attach(u))
-		return FLAME_UNWIND_NOTHING;
 	ips[0] = pc;
 	*nr = 1;
+	if (!attach(u))
+		return FLAME_UNWIND_NOTHING;
 	if (!report(u, pc))
 		return FLAME_UNWIND_NO_TABLE;
 	if (!u->attached && !dwfl_attach_state(u->dwfl, NULL, THREAD, &thread_callbacks, u))
 		return FLAME_UNWIND_NO_TABLE;
 	u->attached = true;
-	u->state = state;
 	u->ips = ips;
 	u->nr = 0;
 	u->is_short = u->is_deep = false;
@@ -444,4 +598,24 @@ enum flame_unwind_end flame_unwind_stack(struct flame_unwind *u, const struct fl
 	if (u->is_short)
 		return FLAME_UNWIND_SHORT;
 	return result ? FLAME_UNWIND_NO_TABLE : FLAME_UNWIND_COMPLETE;
+}
+
+enum flame_unwind_end flame_unwind_stack(struct flame_unwind *u, const struct flame_user_state *state,
+					 uint64_t ips[FLAME_UNWIND_FRAMES_MAX], size_t *nr)
+{
+	const struct machine *m = machine_of(u->machine);
+	enum flame_unwind_end end;
+	uint64_t pc;
+
+	*nr = 0;
+	if (!m || !get_reg(state, m->pc, &pc) || !get_reg(state, m->sp, &u->sp))
+		return FLAME_UNWIND_NOTHING;
+	u->state = state;
+	if (u->machine == FLAME_MACHINE_X86_64 && !u->only_libdw) {
+		if (!u->steps)
+			u->steps = calloc(NR_STEPS, sizeof(*u->steps));
+		if (u->steps && unwind_by_rows(u, m, ips, nr, &end))
+			return end;
+	}
+	return unwind_by_libdw(u, pc, ips, nr);
 }

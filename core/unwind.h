@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct flame_unwind;
+struct flame_unwind_files;
 
 /* Whose registers they are; what an ELF file's e_machine says. */
 enum flame_machine {
@@ -50,8 +51,21 @@ enum flame_unwind_end {
 /* Return: whether this build can unwind at all. */
 bool flame_unwind_available(void);
 
-/* Return: an unwinder for a process on a machine, or NULL without memory or without libdw. */
-struct flame_unwind *flame_unwind_new(uint32_t machine);
+/*
+ * The unwind tables of files, for processes that map the same ones. Return: NULL without memory or without
+ * libdw. It and all its unwinders may be used by one thread at a time.
+ */
+struct flame_unwind_files *flame_unwind_files_new(void);
+/* Its unwinders may outlive this. @files may be NULL. */
+void flame_unwind_files_free(struct flame_unwind_files *files);
+
+/*
+ * @files: shared with other unwinders; NULL: its own.
+ * Return: an unwinder for a process on a machine, or NULL without memory or without libdw.
+ */
+struct flame_unwind *flame_unwind_new(uint32_t machine, struct flame_unwind_files *files);
+/* Use libdw for all stacks, to compare with. */
+void flame_unwind_only_libdw(struct flame_unwind *u);
 /* @u may be NULL. */
 void flame_unwind_free(struct flame_unwind *u);
 

@@ -48,6 +48,7 @@ struct feed {
 	int fd;
 	const char *s;
 	size_t len, chunk;
+	bool stays_open;
 };
 
 static void *feed_pipe(void *arg)
@@ -61,7 +62,8 @@ static void *feed_pipe(void *arg)
 			break;
 		at += (size_t)n;
 	}
-	close(f->fd);
+	if (!f->stays_open)
+		close(f->fd);
 	return NULL;
 }
 
@@ -393,6 +395,159 @@ static void test_unread(void **state)
 	free(again);
 }
 
+static struct bytes long_text(size_t len)
+{
+	struct bytes text = { malloc(len + 40), 0 };
+	uint32_t seed = 5;
+
+	while (text.len < len)
+		text.len += (size_t)sprintf(text.s + text.len, "%u;%u %u\n", text_random(&seed, 1 << 24), text_random(&seed, 9),
+					    text_random(&seed, 100));
+	return text;
+}
+
+/* Compare what comes of @z with the start of @text. Return: how much came. */
+static size_t read_ahead(const struct bytes *z, size_t len, const struct bytes *text, bool ahead, int error)
+{
+	struct flame_input in;
+	int fd = text_fd(z->s, len);
+	size_t got = 0;
+
+	assert_int_equal(flame_input_open_fd(&in, fd, "x"), 0);
+	if (ahead)
+		assert_int_equal(flame_input_decode_ahead(&in), 0);
+	for (struct flame_span view; (view = flame_peek(&in, 1)).len; got += view.len) {
+		assert_true(view.len <= text->len - got);
+		assert_memory_equal(view.s, text->s + got, view.len);
+		flame_take(&in, view.len);
+	}
+	assert_int_equal(in.error, error);
+	assert_int_equal(in.damage != NULL, error != 0);
+	flame_input_close(&in);
+	close(fd);
+	return got;
+}
+
+static void test_decode_ahead(void **state)
+{
+	struct bytes text = long_text(6 << 20), z = gzip(text.s, text.len);
+	size_t cut = z.len / 4 * 3;
+
+	(void)state;
+	assert_int_equal(read_ahead(&z, z.len, &text, true, 0), text.len);
+	assert_int_equal(read_ahead(&text, text.len, &text, true, 0), text.len);
+	assert_int_equal(read_ahead(&z, cut, &text, true, FLAME_EDAMAGED), read_ahead(&z, cut, &text, false, FLAME_EDAMAGED));
+	free(z.s);
+	free(text.s);
+}
+
+/* The thread waits for a pipe that gives no more: that keeps nobody from closing. */
+static void test_decode_ahead_stopped(void **state)
+{
+	struct bytes text = long_text(6 << 20), z = gzip(text.s, text.len);
+	struct flame_input in;
+	struct feed f = { .s = z.s, .len = z.len / 2, .chunk = 5000, .stays_open = true };
+	size_t most = read_ahead(&z, f.len, &text, false, FLAME_EDAMAGED);
+	pthread_t thread;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	f.fd = fds[1];
+	assert_int_equal(pthread_create(&thread, NULL, feed_pipe, &f), 0);
+	assert_int_equal(flame_input_open_fd(&in, fds[0], "x"), 0);
+	assert_int_equal(flame_input_decode_ahead(&in), 0);
+	/* What is left fits into the pipe. */
+	while (flame_input_offset(&in) < most - 65536)
+		flame_take(&in, flame_peek(&in, 1).len);
+	pthread_join(thread, NULL);
+	flame_input_close(&in);
+	close(fds[0]);
+	close(fds[1]);
+	free(z.s);
+	free(text.s);
+}
+
+/* Take pieces of many sizes, up to @most, and compare them with @text from @at on. */
+static void compare_pieces(struct flame_input *in, const char *text, size_t at, size_t end, size_t most)
+{
+	uint32_t random = 1;
+
+	while (at < end) {
+		struct flame_span s;
+		size_t want;
+
+		random = random * 1664525 + 1013904223;
+		want = (random >> 8) % most + 1;
+		s = flame_peek(in, want);
+		assert_int_equal(flame_input_offset(in), at);
+		if (want > end - at)
+			want = end - at;
+		assert_true(s.len >= want);
+		assert_memory_equal(s.s, text + at, want);
+		flame_take(in, want);
+		at += want;
+	}
+	assert_int_equal(flame_peek(in, 1).len, 0);
+	assert_int_equal(flame_peek(in, 1).len, 0);
+	assert_int_equal(in->error, 0);
+}
+
+/* What is read ahead is the same, also in views of more than there is room in front of a piece, and after a leap. */
+static void test_read_ahead(void **state)
+{
+	enum { FROM = 1001, TO = 2900000, BEHIND = 4 << 20 };
+	size_t len = (size_t)3 << 20;
+	char *text = malloc(len);
+	struct flame_input whole, in;
+	FILE *f = tmpfile();
+
+	(void)state;
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)(i * 7 + i / 251);
+	assert_non_null(f);
+	assert_int_equal(fwrite(text, 1, len, f), len);
+	assert_int_equal(fflush(f), 0);
+	rewind(f);
+	assert_int_equal(flame_input_open_fd(&whole, fileno(f), "test"), 0);
+	for (size_t most = 100; most < (size_t)1 << 21; most *= 7) {
+		assert_int_equal(flame_input_open_slice(&in, &whole, FROM, TO), 0);
+		flame_input_read_ahead(&in);
+		compare_pieces(&in, text, FROM, TO, most);
+		flame_input_close(&in);
+		/* The file ends before the slice. */
+		assert_int_equal(flame_input_open_slice(&in, &whole, 0, BEHIND), 0);
+		flame_peek(&in, 1);
+		flame_take(&in, 1);
+		flame_input_read_ahead(&in);
+		compare_pieces(&in, text, 1, len, most);
+		flame_input_close(&in);
+	}
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	for (int i = 0; i < 30; i++)
+		flame_take(&in, flame_peek(&in, 50000).len / 2);
+	flame_input_seek(&in, 77);
+	compare_pieces(&in, text, 77, TO, 1000);
+	flame_input_seek(&in, 500000);
+	flame_input_read_ahead(&in);
+	flame_take(&in, flame_peek(&in, 1000).len);
+	assert_int_equal(flame_unread(&in, text + 400000, (size_t)flame_input_offset(&in) - 400000), 0);
+	compare_pieces(&in, text, 400000, TO, 100000);
+	flame_input_close(&in);
+	/* Closed before the end, and before anything is read. */
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	flame_peek(&in, 1);
+	flame_input_close(&in);
+	assert_int_equal(flame_input_open_slice(&in, &whole, 0, TO), 0);
+	flame_input_read_ahead(&in);
+	flame_input_close(&in);
+	flame_input_close(&whole);
+	fclose(f);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +555,7 @@ int main(void)
 		cmocka_unit_test(test_gzip_utf16), cmocka_unit_test(test_gzip_cut), cmocka_unit_test(test_zstd),
 		cmocka_unit_test(test_long_lines), cmocka_unit_test(test_peek), cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_open_fails), cmocka_unit_test(test_unread),
+		cmocka_unit_test(test_decode_ahead), cmocka_unit_test(test_decode_ahead_stopped), cmocka_unit_test(test_read_ahead),
 	};
 
 	/* A reader that stops early leaves its writer alone. */

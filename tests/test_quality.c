@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 /* Their tables are looked into. */
-#include "../core/remedy.c"
-#include "../core/traits.c"
+#include "../core/remedy.c" /* NOLINT(bugprone-suspicious-include) */
+#include "../core/traits.c" /* NOLINT(bugprone-suspicious-include) */
 #include "../core/meta.h"
 #include "../core/quality.h"
 #include "text.h"
@@ -82,8 +82,10 @@ static void assert_found(struct flame_quality *q, const char *id, enum flame_sev
 {
 	const struct flame_finding *f = flame_quality_find(q, id);
 
-	if (!f)
+	if (!f) {
 		fail_msg("%s is not found", id);
+		return;
+	}
 	assert_int_equal(f->severity, severity);
 	assert_true(f->number > number - 0.06 && f->number < number + 0.06);
 }
@@ -369,14 +371,14 @@ static void kernel_threads_are_whole(void **state)
 static void deep_stacks_are_cut(void **state)
 {
 	struct flame_profile *p = new_profile("count", FLAME_VALUE_ON_CPU);
-	char stack[4096] = "f", rooted[4096] = "_start";
+	char stack[512] = "", rooted[512];
 	struct flame_quality q;
+	size_t len = 0;
 
 	(void)state;
-	for (int i = 1; i < 127; i++) {
-		strcat(stack, ";f");
-		strcat(rooted, ";f");
-	}
+	for (int i = 0; i < 127; i++)
+		len += (size_t)snprintf(stack + len, sizeof(stack) - len, "%sf", i ? ";" : "");
+	snprintf(rooted, sizeof(rooted), "_start;%.*s", (int)len - 2, stack);
 	add(p, stack, 100);
 	add(p, rooted, 100);
 	add(p, "_start;main;f", 800);

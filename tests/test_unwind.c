@@ -7,7 +7,9 @@
 #include <setjmp.h>
 #include <cmocka.h>
 #include <execinfo.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -44,6 +46,8 @@ static void map_all(struct flame_unwind *u)
 	fclose(maps);
 }
 
+static uintptr_t stack_end;	/* what lies below can be read */
+
 /* The copy ends where the stack ends, which no reader of other memory may notice. */
 __attribute__((noinline, no_sanitize("address"))) static void take(struct sample *s)
 {
@@ -57,6 +61,8 @@ __attribute__((noinline, no_sanitize("address"))) static void take(struct sample
 	for (int i = 0; i < 17; i++)
 		s->regs[i] = (uint64_t)context.uc_mcontext.gregs[order[i]];
 	sp = (const volatile unsigned char *)(uintptr_t)s->regs[7];
+	if (s->stack_size > stack_end - (uintptr_t)sp)
+		s->stack_size = stack_end - (uintptr_t)sp;
 	for (size_t i = 0; i < s->stack_size; i++)
 		s->stack[i] = sp[i];
 }
@@ -84,7 +90,7 @@ static void test_own_stack(void **state)
 {
 	static struct sample s = { .stack_size = 3000 };
 	static uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64), *copy;
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL), *copy;
 	size_t nr, short_nr, skipped = 0;
 
 	(void)state;
@@ -117,7 +123,7 @@ static void test_own_stack(void **state)
 
 static void test_nothing(void **state)
 {
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64);
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	struct flame_user_state none = { 0 };
 	uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
 	size_t nr = 1;
@@ -131,15 +137,127 @@ static void test_nothing(void **state)
 	none.regs_mask = REGS_MASK;
 	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
 	flame_unwind_free(u);
-	u = flame_unwind_new(3);
+	u = flame_unwind_new(3, NULL);
 	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
 	flame_unwind_free(u);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static struct sample sorted_by_libc = { .stack_size = 4000 };
+
+static int take_while_sorting(const void *a, const void *b)
+{
+	if (!sorted_by_libc.nr_trace)
+		take(&sorted_by_libc);
+	return by_value(a, b);
+}
+
+static struct sample in_signal = { .stack_size = 8000 };
+
+static void take_in_signal(int nr)
+{
+	(void)nr;
+	take(&in_signal);
+}
+
+__attribute__((noinline)) static int raise_signal(int depth)
+{
+	volatile int left = depth;
+
+	if (left)
+		raise_signal(left - 1);
+	else
+		raise(SIGUSR1);
+	return left;
+}
+
+/* Rows and libdw come to the same: all of the stack, and where it is cut off anywhere. */
+static void compare(const struct sample *s)
+{
+	static uint64_t want[FLAME_UNWIND_FRAMES_MAX], got[FLAME_UNWIND_FRAMES_MAX];
+	struct flame_unwind_files *files = flame_unwind_files_new();
+	struct flame_unwind *rows = flame_unwind_new(FLAME_MACHINE_X86_64, files);
+	struct flame_unwind *libdw = flame_unwind_new(FLAME_MACHINE_X86_64, files);
+	enum flame_unwind_end end;
+	size_t nr, nr_got;
+
+	flame_unwind_files_free(files);
+	flame_unwind_only_libdw(libdw);
+	map_all(rows);
+	map_all(libdw);
+	for (size_t size = 0; size <= s->stack_size; size += 8) {
+		end = unwind(libdw, s, size, want, &nr);
+		assert_int_equal(unwind(rows, s, size, got, &nr_got), end);
+		assert_int_equal(nr_got, nr);
+		assert_memory_equal(got, want, nr * sizeof(*got));
+	}
+	assert_true(nr > 4);
+	flame_unwind_free(rows);
+	flame_unwind_free(libdw);
+}
+
+static void test_rows(void **state)
+{
+	static struct sample s = { .stack_size = 3000 };
+	uint64_t values[] = { 5, 3, 8, 1, 9, 2, 7, 4 };
+	struct sigaction action = { .sa_handler = take_in_signal };
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	deeper(&s, 10);
+	compare(&s);
+	qsort(values, sizeof(values) / sizeof(*values), sizeof(*values), take_while_sorting);
+	assert_true(sorted_by_libc.nr_trace);
+	compare(&sorted_by_libc);
+	assert_int_equal(sigaction(SIGUSR1, &action, NULL), 0);
+	raise_signal(5);
+	assert_true(in_signal.nr_trace);
+	compare(&in_signal);
+}
+
+/* At each address of some functions, the PLT's and the C library's among them, with a stack of no sense. */
+static void test_addresses(void **state)
+{
+	const uintptr_t functions[] = { (uintptr_t)memcpy, (uintptr_t)compare, (uintptr_t)printf, (uintptr_t)raise_signal };
+	static struct sample s = { .stack_size = 2048 };
+	static uint64_t want[FLAME_UNWIND_FRAMES_MAX], got[FLAME_UNWIND_FRAMES_MAX];
+	struct flame_unwind *rows = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
+	struct flame_unwind *libdw = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
+	size_t nr, nr_got;
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	flame_unwind_only_libdw(libdw);
+	deeper(&s, 10);
+	map_all(rows);
+	map_all(libdw);
+	for (size_t f = 0; f < sizeof(functions) / sizeof(*functions); f++) {
+		for (int i = -2000; i < 2000; i++) {
+			enum flame_unwind_end end;
+
+			s.regs[8] = functions[f] + (uint64_t)(int64_t)i;
+			end = unwind(libdw, &s, s.stack_size, want, &nr);
+			assert_int_equal(unwind(rows, &s, s.stack_size, got, &nr_got), end);
+			assert_int_equal(nr_got, nr);
+			assert_memory_equal(got, want, nr * sizeof(*got));
+		}
+	}
+	flame_unwind_free(rows);
+	flame_unwind_free(libdw);
 }
 
 /* Mappings that replace parts of others, in any order. */
 static void test_mappings(void **state)
 {
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64), *copy;
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL), *copy;
 	uint32_t random = 7;
 
 	(void)state;
@@ -159,14 +277,18 @@ static void test_mappings(void **state)
 	flame_unwind_free(copy);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_mappings),
 	};
 
+	(void)argc;
+	stack_end = (uintptr_t)argv;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

@@ -27,9 +27,14 @@ struct option {
 	const char *(*set)(struct tool *tool, const char *value);
 };
 
-#define ALL (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)
-#define DRAWING PROGRAM_RENDER
-#define PICTURE (PROGRAM_RENDER | PROGRAM_DIFF)	/* what a differential has too */
+#define STACKS (PROGRAM_CONV | PROGRAM_RENDER | PROGRAM_DIFF)	/* what shows or writes stacks as they are */
+#define ALL (STACKS | PROGRAM_REPORT)
+#define SAMPLES (ALL | PROGRAM_RECORD)	/* what also goes for samples that are not read from a file */
+#define EVERY (SAMPLES | PROGRAM_DOCTOR)	/* also what reads no samples */
+#define TEXT_MARKS (PROGRAM_CONV | PROGRAM_DIFF)
+#define DRAWING (PROGRAM_RENDER | PROGRAM_RECORD)
+#define PICTURE (DRAWING | PROGRAM_DIFF)	/* what a differential has too */
+#define RECORD PROGRAM_RECORD
 #define FIELD(field) offsetof(struct tool, field)
 
 static const char *set_pid(struct tool *tool, const char *value)
@@ -234,6 +239,49 @@ static const char *set_diff_to(struct tool *tool, const char *value)
 	return NULL;
 }
 
+/* Return: whether @value is a whole number from 1 to @max. */
+static bool set_whole(unsigned int *to, const char *value, unsigned int max)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	*to = (unsigned int)n;
+	return end != value && !*end && *value != '-' && n >= 1 && n <= max;
+}
+
+/* Paths are put behind it. */
+static const char *set_root(struct tool *tool, const char *value)
+{
+	size_t len = strlen(value);
+
+	tool->root = value;
+	return !len || value[len - 1] == '/' ? "wants a directory, without a slash at its end" : NULL;
+}
+
+static const char *set_report_to(struct tool *tool, const char *value)
+{
+	if (strcmp(value, "markdown") && strcmp(value, "text") && strcmp(value, "json"))
+		return "wants markdown, text or json";
+	tool->to = value;
+	return NULL;
+}
+
+static const char *set_project(struct tool *tool, const char *value)
+{
+	return flame_owner_add(&tool->owner, value);
+}
+
+static const char *set_report_min(struct tool *tool, const char *value)
+{
+	char *end;
+	double percent = strtod(value, &end);
+
+	if (end == value || !is_decimal(value) || (*end && strcmp(end, "%")) || !(percent > 0 && percent <= 100))
+		return "wants percent above 0, up to 100";
+	tool->report.min = percent / 100;
+	return NULL;
+}
+
 static const char *set_view(struct tool *tool, const char *value)
 {
 	static const char *const views[] = {
@@ -318,6 +366,10 @@ static const char *set_to(struct tool *tool, const char *value)
 {
 	const struct flame_converter *c = flame_converter_find(value);
 
+	if (tool->program == PROGRAM_RECORD) {
+		tool->to = value;
+		return !strcmp(value, "svg") || (c && c->write) ? NULL : "wants svg, folded, or what fgconv --list-formats calls written";
+	}
 	if (tool->program == PROGRAM_CONV) {
 		tool->writer = c;
 		return c && c->write ? NULL : "wants a format that can be written; --list-formats tells which";
@@ -325,56 +377,136 @@ static const char *set_to(struct tool *tool, const char *value)
 	return set_diff_to(tool, value);
 }
 
+static const char *set_frequency(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.frequency, value, 1, 100000) || tool->record.frequency != (double)(long)tool->record.frequency ?
+		       "wants a whole number of Hz from 1 to 100000" : NULL;
+}
+
+static const char *set_duration(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, more than 0" : NULL;
+}
+
+static const char *set_whole_duration(struct tool *tool, const char *value)
+{
+	unsigned int seconds;
+
+	if (!set_whole(&seconds, value, 86400))
+		return "wants 1 to 86400 seconds";
+	tool->record.duration = seconds;
+	return NULL;
+}
+
+static const char *set_every(struct tool *tool, const char *value)
+{
+	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, at least 0.1" : NULL;
+}
+
+static const char *set_pages(struct tool *tool, const char *value)
+{
+	char *end;
+	unsigned long n = strtoul(value, &end, 10);
+
+	if (end == value || *end || n < 1 || n > 262144 || (n & (n - 1)))
+		return "wants a power of two from 1 to 262144";
+	tool->record.pages = (unsigned int)n;
+	return NULL;
+}
+
+static const char *set_cpus(struct tool *tool, const char *value)
+{
+	tool->record.cpus = value;
+	return !*value || strspn(value, "0123456789,-") != strlen(value) ? "wants a list such as 0-3,7" : NULL;
+}
+
+/* Bytes of a stack: the kernel takes multiples of 8 below 65536. */
+static const char *set_call_graph(struct tool *tool, const char *value)
+{
+	unsigned long n = 8192;
+	char *end;
+
+	tool->record.stack_bytes = 0;
+	if (!strcmp(value, "fp"))
+		return NULL;
+	if (strncmp(value, "dwarf", 5) || (value[5] && value[5] != ','))
+		return "wants fp, dwarf or dwarf,BYTES";
+	if (value[5]) {
+		n = strtoul(value + 6, &end, 10);
+		if (end == value + 6 || *end || n < 8 || n > 65528)
+			return "wants 8 to 65528 bytes of stack behind dwarf,";
+	}
+	tool->record.stack_bytes = (unsigned int)((n + 7) & ~7ul);
+	return NULL;
+}
+
 static const struct option options[] = {
-	{ "help", 'h', CUSTOM, ALL, NULL, "print this and exit", 0, NULL },
-	{ "version", 'V', CUSTOM, ALL, NULL, "print the version and exit", 0, NULL },
+	{ "help", 'h', CUSTOM, EVERY, NULL, "print this and exit", 0, NULL },
+	{ "version", 'V', CUSTOM, EVERY, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
+	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
+	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
+	{ "cpu", 'C', CUSTOM, RECORD, "LIST", "only on these processors, such as 0-3,7", 0, set_cpus },
+	{ "duration", 'd', CUSTOM, RECORD, "SECONDS", "how long (default: until it ends, or Ctrl-C)", 0, set_duration },
+	{ "frequency", 'F', CUSTOM, RECORD, "HZ", "samples a second on each processor (default: 99)", 0, set_frequency },
+	{ "long", 0, FLAG, RECORD, NULL, "for long recordings: 49 Hz", FIELD(record.slow), NULL },
+	{ "callchains", 'g', FLAG, RECORD, NULL, "record callchains, which is done anyway", FIELD(record.callchains), NULL },
+	{ "call-graph", 0, CUSTOM, RECORD, "MODE", "fp: by frame pointers (default); dwarf or dwarf,BYTES: unwound from copies of stacks", 0, set_call_graph },
+	{ "mmap-pages", 'm', CUSTOM, RECORD, "PAGES", "of the buffer of each processor, a power of two (default: 128; 1024 for dwarf)", 0, set_pages },
+	{ "every", 0, CUSTOM, RECORD, "SECONDS", "begin a new file every SECONDS; %H%M%S and the like in FILE's name are the time", 0, set_every },
+	{ "keep", 0, COUNT, RECORD, "N", "of these files keep the last N", FIELD(record.keep), NULL },
+	{ "diff", 0, TEXT, RECORD, "BEFORE", "write the difference to the profile in BEFORE", FIELD(record.diff), NULL },
 	{ "from", 0, CUSTOM, ALL, "FORMAT", "input format (default: recognised by content)", 0, set_from },
-	{ "output", 'o', TEXT, ALL, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
+	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
+	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
+	{ "output", 'o', TEXT, ALL | PROGRAM_DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, ALL, "NAME", "event to use (default: the first in the input)", FIELD(read.event), NULL },
 	{ "profile", 0, TEXT, ALL, "N|NAME", "profile to use of a file that holds several (default: its main one)", FIELD(read.profile), NULL },
-	{ "count", 0, FLAG, ALL, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
+	{ "count", 0, FLAG, SAMPLES, NULL, "each sample weighs 1, whatever its period", FIELD(read.count), NULL },
 	{ "offcpu", 0, FLAG, ALL, NULL, "time that threads were blocked, from sched:sched_switch in perf.data", FIELD(read.offcpu), NULL },
 	{ "time", 0, CUSTOM, ALL, "FROM,TO", "only samples FROM to TO seconds after the first", 0, set_time },
 	{ "columns", 0, CUSTOM, ALL, "N", "folded text has 1 or 2 counts a line (default: 2 if every line has two)", 0, set_columns },
-	{ "pid", 0, CUSTOM, ALL, NULL, "root frame comm-pid", 0, set_pid },
-	{ "tid", 0, CUSTOM, ALL, NULL, "root frame comm-pid/tid", 0, set_tid },
-	{ "no-comm", 0, CUSTOM, ALL, NULL, "no root frame for the command", 0, set_no_comm },
+	{ "pid", 0, CUSTOM, SAMPLES, NULL, "root frame comm-pid", 0, set_pid },
+	{ "tid", 0, CUSTOM, SAMPLES, NULL, "root frame comm-pid/tid", 0, set_tid },
+	{ "no-comm", 0, CUSTOM, SAMPLES, NULL, "no root frame for the command", 0, set_no_comm },
 	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
 	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
 	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state", FIELD(read.state), NULL },
 	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
 	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
-	{ "kernel", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark kernel frames with _[k]", 0, set_kernel },
-	{ "jit", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
-	{ "inline", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "mark inlined frames with _[i]", 0, set_inline },
-	{ "all", 0, CUSTOM, PROGRAM_CONV | PROGRAM_DIFF, NULL, "all of these marks", 0, set_all },
-	{ "addrs", 0, FLAG, ALL, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
-	{ "offsets", 0, FLAG, ALL, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
-	{ "srcline", 0, FLAG, ALL, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
-	{ "lines", 0, FLAG, ALL, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
-	{ "bci", 0, FLAG, ALL, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
-	{ "simple-names", 0, FLAG, ALL, NULL, "classes without their package", FIELD(read.simple_names), NULL },
-	{ "dot", 0, FLAG, ALL, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
-	{ "normalize-names", 0, FLAG, ALL, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
-	{ "raw-names", 0, FLAG, ALL, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
-	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
-	{ "symbols", 0, TEXT, ALL, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
+	{ "kernel", 0, CUSTOM, TEXT_MARKS, NULL, "mark kernel frames with _[k]", 0, set_kernel },
+	{ "jit", 0, CUSTOM, TEXT_MARKS, NULL, "mark frames of a JIT compiler with _[j]", 0, set_jit },
+	{ "inline", 0, CUSTOM, TEXT_MARKS, NULL, "mark inlined frames with _[i]", 0, set_inline },
+	{ "all", 0, CUSTOM, TEXT_MARKS, NULL, "all of these marks", 0, set_all },
+	{ "addrs", 0, FLAG, SAMPLES, NULL, "show the address of frames without a symbol", FIELD(read.addrs), NULL },
+	{ "offsets", 0, FLAG, STACKS | RECORD, NULL, "keep +0x1f behind names", FIELD(read.offsets), NULL },
+	{ "srcline", 0, FLAG, RECORD, NULL, "add :file:line, from debug information", FIELD(read.srcline), NULL },
+	{ "srcline", 0, FLAG, STACKS, NULL, "add :file:line from perf script -F +srcline", FIELD(read.srcline), NULL },
+	{ "lines", 0, FLAG, STACKS, NULL, "line numbers behind the names of managed code", FIELD(read.lines), NULL },
+	{ "bci", 0, FLAG, STACKS, NULL, "bytecode indices behind the names of Java methods", FIELD(read.bci), NULL },
+	{ "simple-names", 0, FLAG, STACKS, NULL, "classes without their package", FIELD(read.simple_names), NULL },
+	{ "dot", 0, FLAG, STACKS, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
+	{ "normalize-names", 0, FLAG, STACKS, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
+	{ "raw-names", 0, FLAG, STACKS | RECORD, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
+	{ "demangle", 0, FLAG, STACKS, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "symbols", 0, TEXT, SAMPLES, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
-	{ "inlines", 0, FLAG, ALL, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
-	{ "no-inline", 0, FLAG, ALL, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
-	{ "skip-after", 0, CUSTOM, ALL, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
-	{ "only", 0, TEXT, ALL, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
-	{ "exclude", 0, TEXT, ALL, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
-	{ "focus", 0, TEXT, ALL, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
-	{ "reverse", 0, FLAG, ALL, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
-	{ "collapse-recursion", 0, FLAG, ALL, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
-	{ "strip-hex", 's', FLAG, ALL, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
-	{ "strip-ids", 0, FLAG, ALL, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
+	{ "inlines", 0, FLAG, STACKS | RECORD, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
+	{ "no-inline", 0, FLAG, SAMPLES, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
+	{ "skip-after", 0, CUSTOM, SAMPLES, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
+	{ "only", 0, TEXT, SAMPLES, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
+	{ "exclude", 0, TEXT, SAMPLES, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
+	{ "focus", 0, TEXT, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
+	{ "reverse", 0, FLAG, STACKS | RECORD, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
+	{ "collapse-recursion", 0, FLAG, STACKS | RECORD, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
+	{ "strip-hex", 's', FLAG, SAMPLES, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
+	{ "strip-ids", 0, FLAG, SAMPLES, NULL, "names without addresses, numbers of threads, clones, lambdas and versions", FIELD(transform.strip_ids), NULL },
 	{ "header", 0, FLAG, PROGRAM_CONV | PROGRAM_DIFF, NULL, "start with \"# event:\", \"# unit:\" and \"# kind:\" lines", FIELD(header), NULL },
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
+	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded or another (default: as FILE's name ends)", 0, set_to },
 	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
 	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
 	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
@@ -384,8 +516,17 @@ static const struct option options[] = {
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
 	{ "fail-on", 0, CUSTOM, PROGRAM_DIFF, "FRAME>N%", "fail where FRAME (a regular expression) grew by over N points (repeatable)", 0, set_fail_on },
-	{ "title", 0, TEXT, PICTURE, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
-	{ "subtitle", 0, TEXT, PICTURE, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "to", 0, CUSTOM, PROGRAM_REPORT, "FORMAT", "markdown (default), text or json", 0, set_report_to },
+	{ "project", 0, CUSTOM, PROGRAM_REPORT, "REGEX", "functions, files and modules that are yours (repeatable; default: inferred)", 0, set_project },
+	{ "before", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of the time before a change, to compare with", FIELD(before), NULL },
+	{ "offcpu-profile", 0, TEXT, PROGRAM_REPORT, "FILE", "profile of blocked time, in a section of its own", FIELD(offcpu_profile), NULL },
+	{ "top", 0, COUNT, PROGRAM_REPORT, "N", "functions and paths at most (default: 8)", FIELD(report.top), NULL },
+	{ "min", 0, CUSTOM, PROGRAM_REPORT, "PERCENT", "least share of a path or function (default: 3)", 0, set_report_min },
+	{ "depth", 0, COUNT, PROGRAM_REPORT, "N", "functions of a path that are named (default: 6)", FIELD(report.depth), NULL },
+	{ "title", 0, TEXT, PICTURE & ~RECORD, "TEXT", "heading (default: Flame Graph)", FIELD(svg.title), NULL },
+	{ "title", 0, TEXT, RECORD, "TEXT", "heading (default: how it was recorded)", FIELD(svg.title), NULL },
+	{ "subtitle", 0, TEXT, PICTURE & ~RECORD, "TEXT", "second line", FIELD(svg.subtitle), NULL },
+	{ "subtitle", 0, TEXT, RECORD, "TEXT", "second line (default: what was recorded)", FIELD(svg.subtitle), NULL },
 	{ "width", 0, CUSTOM, PICTURE, "PIXELS", "fixed width (default: as wide as the page)", 0, set_width },
 	{ "height", 0, CUSTOM, PICTURE, "PIXELS", "of a frame (default: 16)", 0, set_height },
 	{ "minwidth", 0, CUSTOM, PICTURE, "N[%]", "frames narrower than N pixels or percent are drawn together (default: 0.1)", 0, set_minwidth },
@@ -399,9 +540,9 @@ static const struct option options[] = {
 	{ "bgcolors", 0, CUSTOM, PICTURE, "COLOUR", "yellow, blue, green, grey or #rrggbb", 0, set_bgcolors },
 	{ "hash", 0, FLAG, DRAWING, NULL, "colours from a hash of the name that likens similar names", FIELD(svg.hash), NULL },
 	{ "random", 0, FLAG, DRAWING, NULL, "random colours; the picture differs each time", FIELD(svg.random), NULL },
-	{ "cp", 0, CUSTOM, DRAWING, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
+	{ "cp", 0, CUSTOM, PROGRAM_RENDER, NULL, "keep colours in palette.map from one picture to the next", 0, set_cp },
 	{ "inverted", 0, FLAG, PICTURE, NULL, "root on top: an icicle graph", FIELD(svg.inverted), NULL },
-	{ "flamechart", 0, FLAG, DRAWING, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
+	{ "flamechart", 0, FLAG, PROGRAM_RENDER, NULL, "samples in their order from left to right", FIELD(svg.in_order), NULL },
 	{ "negate", 0, FLAG, PICTURE, NULL, "swap red and blue of a differential", FIELD(svg.negate), NULL },
 	{ "delta", 0, CUSTOM, PICTURE, "self|total", "change that colours a differential (default: total)", 0, set_delta },
 	{ "counts", 0, FLAG, PICTURE, NULL, "the colours of a differential show the change of counts, not of shares", FIELD(svg.compare.by_count), NULL },
@@ -409,8 +550,12 @@ static const struct option options[] = {
 	{ "total", 0, CUSTOM, PICTURE, "N", "base of the percentages (default: the sum)", 0, set_total },
 	{ "factor", 0, NUMBER, PICTURE, "N", "show counts times N", FIELD(svg.factor), NULL },
 	{ "notes", 0, TEXT, PICTURE, "TEXT", "comment in the picture's file", FIELD(svg.notes), NULL },
+	{ "frequency", 'F', CUSTOM, PROGRAM_DOCTOR, "HZ", "samples a second of the commands that are printed (default: 99)", 0, set_frequency },
+	{ "duration", 'd', CUSTOM, PROGRAM_DOCTOR, "SECONDS", "time to record of the commands that are printed (default: 30)", 0, set_whole_duration },
+	{ "json", 0, FLAG, PROGRAM_DOCTOR, NULL, "print JSON", FIELD(json), NULL },
+	{ "root", 0, CUSTOM, PROGRAM_DOCTOR, "DIR", "look at files below DIR in place of /, and open no events", 0, set_root },
 	{ "strict", 0, FLAG, ALL, NULL, "stop at the first line that cannot be used", FIELD(read.strict), NULL },
-	{ "quiet", 'q', FLAG, ALL, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
+	{ "quiet", 'q', FLAG, SAMPLES, NULL, "no notes and warnings, only errors", FIELD(quiet), NULL },
 	{ "threads-max", 0, COUNT, ALL, "N", "threads to read with (default: one a processor)", FIELD(read.threads_max), NULL },
 };
 
@@ -464,6 +609,15 @@ static void print_help(const struct tool *tool)
 		for (size_t i = 0; flame_palette_names[i]; i++)
 			printf(" %s", flame_palette_names[i]);
 		putchar('\n');
+	}
+	if (tool->program == PROGRAM_DOCTOR) {
+		printf("\nExit status: 0 the first of the printed commands can be used now; 1 something prevents it, or the target\n"
+		       "cannot be examined; 2 wrong usage.\n");
+		return;
+	}
+	if (tool->program == PROGRAM_RECORD) {
+		printf("\nExit status: 0 recorded and written; 1 failed, nothing was written; 2 wrong usage.\n");
+		return;
 	}
 	printf("\nExit status: 0 all of the input was used; 1 failed, nothing was written; 2 wrong usage;\n"
 	       "3 written, but part of the input is damaged and could not be read.\n");
@@ -566,13 +720,7 @@ static const char *set_number(double *to, const char *value)
 
 static const char *set_count(unsigned int *to, const char *value)
 {
-	char *end;
-	unsigned long n = strtoul(value, &end, 10);
-
-	if (end == value || *end || *value == '-' || n < 1 || n > 1024)
-		return "wants a number from 1 to 1024";
-	*to = (unsigned int)n;
-	return NULL;
+	return set_whole(to, value, 1024) ? NULL : "wants a number from 1 to 1024";
 }
 
 /* Return: NULL, or what is wrong with @value. */
@@ -653,13 +801,46 @@ static int take_letters(struct tool *tool, const char *arg, int argc, char **arg
 
 static int take_input(struct tool *tool, const char *arg)
 {
-	size_t most = tool->program == PROGRAM_DIFF ? 2 : 1;
+	size_t most = tool->program == PROGRAM_DIFF ? 2 : tool->program == PROGRAM_REPORT ? MAX_REPORTED : 1;
 
 	if (tool->nr_inputs == most) {
 		tool_message(tool, "error", "more than %zu input file%s: '%s'", most, most > 1 ? "s" : "", arg);
 		return usage_error(tool);
 	}
 	tool->inputs[tool->nr_inputs++] = arg;
+	return -1;
+}
+
+/* What fgrecord was told, and what goes without saying. */
+static int check_record(struct tool *tool)
+{
+	struct tool_record *o = &tool->record;
+	const char *wrong = NULL;
+
+	if (!o->pids && !o->all && !o->nr_command)
+		wrong = "what is to be recorded? -p PID is a process, -a all of them, and anything else a command to run";
+	else if (o->pids && (o->all || o->nr_command))
+		wrong = "-p PID records a process that runs already, so that neither -a nor a command go with it";
+	else if (o->slow && o->frequency > 0)
+		wrong = "--long means 49 Hz, -F says otherwise: give one of them";
+	else if (o->every > 0 && !tool->output)
+		wrong = "--every needs -o FILE, with %H%M%S or the like in its name";
+	else if (o->keep && !(o->every > 0))
+		wrong = "--keep says how many files of --every stay";
+	if (wrong) {
+		tool_message(tool, "error", "%s", wrong);
+		return usage_error(tool);
+	}
+	if (!(o->frequency > 0))
+		o->frequency = o->slow ? 49 : 99;
+	/* A copied stack takes 25 times as much as a callchain. */
+	if (!o->pages)
+		o->pages = o->stack_bytes ? 1024 : 128;
+	if (!tool->output)
+		tool->output = "flame.svg";
+	tool->header = true;
+	/* A picture tells kinds by colours; text without marks has none. */
+	tool->read.kinds = FLAME_ALL_KINDS;
 	return -1;
 }
 
@@ -672,15 +853,32 @@ static int check(struct tool *tool)
 		free(wrong);
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_RECORD)
+		return check_record(tool);
 	if (tool->program == PROGRAM_DIFF && tool->nr_inputs != 2) {
 		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
 		return usage_error(tool);
 	}
+	if (tool->program == PROGRAM_DOCTOR && tool->nr_inputs) {
+		tool_message(tool, "error", "wants a pid, a file or a command, not '%s'", tool->inputs[0]);
+		return usage_error(tool);
+	}
+	if (tool->program == PROGRAM_DOCTOR)
+		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
-	tool->read.kinds = tool->program == PROGRAM_RENDER ? FLAME_ALL_KINDS : tool->annotate;
+	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
 	tool->read.ordered = tool->svg.in_order;
 	return -1;
+}
+
+/* What is no option begins a command; its own options are none of ours. */
+static void take_command(struct tool *tool, int nr, char **words)
+{
+	bool dashes = !strcmp(words[0], "--");
+
+	tool->record.command = (const char *const *)words + dashes;
+	tool->record.nr_command = nr - dashes;
 }
 
 int tool_parse(struct tool *tool, int argc, char **argv)
@@ -693,6 +891,10 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
 		const struct option *o;
 
+		if (tool->program & (PROGRAM_RECORD | PROGRAM_DOCTOR) && (arg[0] != '-' || !strcmp(arg, "--"))) {
+			take_command(tool, argc - i, argv + i);
+			break;
+		}
 		if (only_inputs || arg[0] != '-' || !arg[1]) {
 			status = take_input(tool, arg);
 		} else if (!strcmp(arg, "--")) {

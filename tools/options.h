@@ -5,12 +5,16 @@
 #include "../core/converter.h"
 #include "../core/folded.h"
 #include "../core/render/svg.h"
+#include "../core/report.h"
 #include "../core/transform.h"
 
 enum program {
 	PROGRAM_CONV = 1,
 	PROGRAM_RENDER = 2,
 	PROGRAM_DIFF = 4,
+	PROGRAM_REPORT = 8,
+	PROGRAM_DOCTOR = 16,
+	PROGRAM_RECORD = 32,
 };
 
 #define MAX_SKIP_AFTER 32
@@ -18,6 +22,23 @@ enum program {
 #define MAX_RUNS 32
 #define MAX_INPUTS (2 + 2 * MAX_RUNS)
 #define MAX_FAIL_ON 32
+#define MAX_REPORTED 14	/* inputs of a report, besides those of options */
+
+/* How fgrecord records, and what fgdoctor prints. */
+struct tool_record {
+	const char *pids, *cpus;	/* lists; NULL: not given */
+	bool all;			/* the machine */
+	bool callchains;		/* -g: they are recorded without it too */
+	bool slow;			/* --long */
+	double frequency, duration, every;	/* Hz, seconds; 0: not given */
+	unsigned int stack_bytes;	/* to copy of each stack, for --call-graph dwarf; 0: frame pointers */
+	unsigned int pages;		/* of a buffer; 0: not given */
+	unsigned int keep;		/* files of a series; 0: all */
+	const char *diff;
+	const char *const *command;	/* of argv */
+	int nr_command;
+	char *command_line;		/* of fgrecord itself; owned */
+};
 
 struct tool {
 	enum program program;
@@ -33,7 +54,7 @@ struct tool {
 	const char *labels[MAX_LABELS + 1];
 	size_t nr_labels;
 	const char *output;		/* NULL: standard output */
-	const char *to;			/* fgdiff's output format */
+	const char *to;			/* output format of fgdiff, fgreport and fgrecord; NULL: not given */
 	struct flame_compare_options compare;
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
@@ -41,10 +62,17 @@ struct tool {
 	unsigned int top;		/* 0: as the format has it */
 	bool paths;
 	bool normalize;
+	struct tool_record record;
 	const struct flame_converter *writer;	/* fgconv's; NULL: folded */
 	uint32_t annotate;		/* kinds written as annotations */
 	bool header;
 	bool quiet;
+	struct flame_report_options report;
+	struct flame_owner owner;	/* fgreport's; released by it */
+	const char *before;		/* fgreport's; NULL: nothing to compare with */
+	const char *offcpu_profile;	/* fgreport's; NULL: none */
+	bool json;
+	const char *root;		/* fgdoctor's, before all paths; NULL: the host's own */
 	const char *inputs[MAX_INPUTS];
 	size_t nr_inputs;
 	const char *more_before[MAX_RUNS], *more_after[MAX_RUNS];	/* fgdiff's further runs */
@@ -76,6 +104,9 @@ void tool_print_diag(struct tool *tool, size_t i, struct flame_diag *diag);
 int tool_render(struct tool *tool, const struct flame_profile *p, flame_type type);
 /* The same in the format that is asked for. */
 int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type type);
+
+/* Write @s with nothing in it that acts on a terminal. */
+void tool_print_safe(FILE *out, const char *s);
 
 /* Print a message of this program on standard error. */
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

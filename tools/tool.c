@@ -18,12 +18,12 @@
 #include "progress.h"
 
 /* Names and paths go to a terminal: nothing in them may act on it. */
-static void print_safe(const char *s)
+void tool_print_safe(FILE *out, const char *s)
 {
 	for (; *s; s++) {
 		unsigned char c = (unsigned char)*s;
 
-		fputc(c < 0x20 || c == 0x7f ? '?' : c, stderr);
+		fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
 	}
 }
 
@@ -37,7 +37,7 @@ void tool_message(const struct tool *tool, const char *severity, const char *for
 		text = NULL;
 	va_end(args);
 	fprintf(stderr, "%s: %s: ", tool->name, severity);
-	print_safe(text ? text : "out of memory");
+	tool_print_safe(stderr, text ? text : "out of memory");
 	fputc('\n', stderr);
 	free(text);
 }
@@ -59,11 +59,11 @@ static void print_messages(struct tool *tool, const char *path, struct flame_dia
 		if (tool->quiet && m->severity != FLAME_ERROR)
 			continue;
 		fprintf(stderr, "%s: ", tool->name);
-		print_safe(display_name(path));
+		tool_print_safe(stderr, display_name(path));
 		if (m->line)
 			fprintf(stderr, ":%llu", (unsigned long long)m->line);
 		fprintf(stderr, ": %s: ", severities[m->severity]);
-		print_safe(m->text);
+		tool_print_safe(stderr, m->text);
 		fputc('\n', stderr);
 	}
 	flame_diag_release(diag);

@@ -2,10 +2,11 @@
 #ifndef FLAME_PERF_PLUGIN_H
 #define FLAME_PERF_PLUGIN_H
 /*
- * plugin.h - what the rooms of flame.so share. Only dlfilter.c knows perf's interface; the others are told what
+ * plugin.h - what the rooms of flame.so share. Only dlfilter.c and script.c know perf's interfaces; the others are told what
  * it tells in the structures below, so that they do not depend on its versions.
  *
- *     dlfilter.c   the functions that perf calls
+ *     dlfilter.c   the functions that perf calls for --dlfilter
+ *     script.c     the functions that a patched perf calls for -s
  *     plugin.c     options, messages, output
  *     samples.c    samples to stacks
  *     raw.c        registers and copies of stacks in the record that a callchain lies in
@@ -41,12 +42,23 @@ struct plugin_sample {
 	uint64_t nr_chain;
 	const struct perf_branch_entry *branches;
 	uint64_t nr_branches;
+	const struct flame_user_state *user;	/* registers and copy of the stack; NULL: see plugin_raw_state() */
 	/* Ask perf what is at @address in the sample's process. Return: false where nothing is. */
 	bool (*resolve)(void *context, uint64_t address, struct plugin_place *place);
 	void *context;			/* of resolve */
 };
 
 struct plugin_process;
+
+#define PLUGIN_KNOWN 16384	/* places in files that are remembered */
+
+/* A place in a file, asked for in one way. */
+struct plugin_known {
+	const char *module;	/* as perf says it; compared by where it is */
+	uint64_t address;
+	uint32_t value;		/* of located frames; 0: not looked up, or not known */
+	uint32_t way;		/* 0: free */
+};
 
 struct plugin {
 	struct tool tool;
@@ -59,6 +71,7 @@ struct plugin {
 	struct flame_located_symbols symbols[2];	/* without and with inlined functions */
 	struct flame_native_namer namer;
 	struct flame_cache chains;		/* root, process and addresses: a stack */
+	struct plugin_known *known;
 	struct flame_located_frames located;
 	uint64_t *key;
 	size_t room_key;
@@ -70,10 +83,11 @@ struct plugin {
 
 	struct plugin_process *processes;
 	size_t nr_processes, room_processes;
+	struct flame_unwind_files *files;
 
 	/* The sample before: samples of one thread come in rows. */
 	int32_t last_pid, last_tid;
-	flame_string last_comm;
+	char last_comm[32];
 	flame_stack last_root;
 	flame_task last_task;
 	char *last_event;

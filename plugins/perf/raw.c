@@ -89,6 +89,25 @@ static const char *check_head(const struct plugin_sample *s, const struct expect
 	return start;
 }
 
+/* Return: whether the record at @start can be read up to the end that its header tells. */
+static bool is_whole(const char *start)
+{
+	enum { PAGES_MAX = UINT16_MAX / 4096 + 2 };
+	char copy[PAGES_MAX];
+	struct iovec to = { copy, 0 }, from[PAGES_MAX];
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)start;
+	struct perf_event_header header;
+	uintptr_t end;
+
+	memcpy(&header, start, sizeof(header));
+	/* A byte of each page behind the first. */
+	for (end = at + header.size - 1; (at | (page - 1)) < end && to.iov_len < PAGES_MAX; to.iov_len++) {
+		at = (at | (page - 1)) + 1;
+		from[to.iov_len] = (struct iovec){ (void *)at, 1 };
+	}
+	return !to.iov_len || process_vm_readv(getpid(), &to, 1, from, to.iov_len, 0) == (ssize_t)to.iov_len;
+}
+
 static const char *find_record(const struct plugin_sample *s)
 {
 	uint64_t type = s->attr->sample_type, format = s->attr->read_format, nr;
@@ -105,14 +124,17 @@ static const char *find_record(const struct plugin_sample *s)
 		return check_head(s, &e, 8 * e.nr);
 	if (!(format & PERF_FORMAT_GROUP))
 		return check_head(s, &e, 8 * e.nr + times + each);
-	/* How many counters there are stands in front of them: try. */
+	/*
+	 * How many counters there are stands in front of them: try. What counters hold may look like a record, whose end
+	 * may be anywhere.
+	 */
 	for (uint64_t i = 1; i <= COUNTERS_MAX; i++) {
 		found = check_head(s, &e, 8 * e.nr + 8 + times + i * each);
 		if (!found)
 			continue;
 		memcpy(&nr, found + HEADER + 8 * e.nr, sizeof(nr));
 		if (nr == i)
-			return found;
+			return is_whole(found) ? found : NULL;
 	}
 	return NULL;
 }

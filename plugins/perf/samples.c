@@ -95,20 +95,28 @@ flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_pl
 	return p->symbols[inlines].s ? flame_module_row(p->symbols[inlines].s, &info) : 0;
 }
 
-static bool push_location(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
+/* Push the frames that a value stands for. */
+static bool push_value(struct plugin *p, uint32_t value)
+{
+	size_t nr;
+	const flame_frame *frames = flame_located_get(&p->located, &value, &nr);
+
+	return push_frames(p, frames, nr);
+}
+
+/* Return: the value of the location's frames; 0 after a failure. */
+static uint32_t location_value(struct plugin *p, const char *module, const struct flame_location *loc, const struct way *way)
 {
 	uint32_t *value = flame_located_value(&p->symbols[way->inlines], loc->row);
-	const flame_frame *frames;
 	size_t nr;
 
 	if (!value)
-		return false;
+		return 0;
 	if (!*value) {
 		nr = flame_location_frames(&p->namer, &p->rd, span(module), loc, way->is_caller);
 		*value = flame_located_put(&p->located, p->namer.frames, nr);
 	}
-	frames = flame_located_get(&p->located, value, &nr);
-	return push_frames(p, frames, nr);
+	return *value;
 }
 
 /* A signal's handler and a return thunk return to the start of a function: what is before it calls nothing. */
@@ -117,31 +125,85 @@ static bool is_no_call(const char *symbol)
 	return !symbol || !strncmp(symbol, "__pfx_", 6);
 }
 
-/* Functions of files, by the file. Return: false where it has none. */
-static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
+/* Return: what is known of a place in a file, or its place in the table, empty now. */
+static struct plugin_known *known_place(struct plugin *p, const struct plugin_place *place, const struct way *way)
+{
+	struct plugin_known is = { place->module, place->address, 0, 1 + (uint32_t)way->inlines + 2 * (uint32_t)way->is_caller };
+	uint64_t hash = hash_mix((uint64_t)(uintptr_t)is.module ^ HASH_A, is.address ^ HASH_B ^ is.way);
+	struct plugin_known *known;
+
+	if (!p->known)
+		p->known = calloc(PLUGIN_KNOWN, sizeof(*p->known));
+	if (!p->known)
+		return NULL;
+	known = &p->known[hash % PLUGIN_KNOWN];
+	if (known->module != is.module || known->address != is.address || known->way != is.way)
+		*known = is;
+	return known;
+}
+
+/* Return: the value of the frames of a place in a file, by the file itself; 0 where it has none. */
+static uint32_t find_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
 {
 	flame_module module = plugin_module(p, s->pid, place, way->inlines);
 	struct flame_symbols *symbols = p->symbols[way->inlines].s;
 	const struct flame_location *loc;
+	uint32_t value;
 
 	if (!module)
-		return false;
+		return 0;
 	loc = flame_symbols_find(symbols, module, place->address, way->is_caller);
 	if (way->is_caller && is_no_call(loc->nr_frames ? loc->frames[0].name : NULL))
 		loc = flame_symbols_find(symbols, module, place->address, false);
 	if (!loc->nr_frames)
+		return 0;
+	value = location_value(p, place->module, loc, way);
+	*ok = value != 0;
+	return value;
+}
+
+/*
+ * Functions of files, by the file. perf keeps the names of files where they are, so that a place is known again by
+ * where its name is. Return: false where the file has none.
+ */
+static bool push_file(struct plugin *p, const struct plugin_sample *s, const struct plugin_place *place, const struct way *way, bool *ok)
+{
+	struct plugin_known *known = known_place(p, place, way);
+	uint32_t value = known ? known->value : 0;
+
+	*ok = true;
+	if (!value)
+		value = find_file(p, s, place, way, ok);
+	if (known)
+		known->value = value;
+	if (value)
+		*ok = push_value(p, value);
+	return value || !*ok;
+}
+
+/* A caller in the kernel, by the call: what is behind it is asked for only where that is none. */
+static bool push_kernel_call(struct plugin *p, const struct plugin_sample *s, uint64_t ip, bool *ok)
+{
+	struct plugin_place place;
+
+	if (!s->resolve(s->context, ip - 1, &place) || !place.is_kernel || is_no_call(place.symbol))
 		return false;
-	*ok = push_location(p, place->module, loc, way);
+	*ok = push_perfs(p, &place, ip, true);
 	return true;
 }
 
 static bool push_address(struct plugin *p, const struct plugin_sample *s, uint64_t ip, const struct way *way)
 {
 	struct plugin_place place, before;
-	bool ok, found = (way->user || way->kernel) && s->resolve(s->context, ip, &place);
+	bool ok, found;
 
+	if (way->kernel && way->is_caller && push_kernel_call(p, s, ip, &ok))
+		return ok;
+	found = (way->user || way->kernel) && s->resolve(s->context, ip, &place);
 	if (!found || place.is_kernel != way->kernel)
 		return push_perfs(p, NULL, ip, false);
+	if (way->kernel)
+		return push_perfs(p, &place, ip, false);
 	if (push_file(p, s, &place, way, &ok))
 		return ok;
 	if (way->is_caller && s->resolve(s->context, ip - 1, &before) && !is_no_call(before.symbol))
@@ -270,7 +332,7 @@ static void set_place(struct plugin *p, const struct plugin_sample *s, size_t nr
 	if (i + 1 >= nr || !s->resolve(s->context, key[i + 1], &place) || !place.module)
 		return;
 	p->key[2] = place.address;
-	p->key[3] = hash_bytes(place.module, strlen(place.module));
+	p->key[3] = (uintptr_t)place.module;
 }
 
 static int stack_of(struct plugin *p, const struct plugin_sample *s, flame_stack root, flame_stack *stack)
@@ -307,13 +369,15 @@ static int stack_of(struct plugin *p, const struct plugin_sample *s, flame_stack
 static flame_stack root_of(struct plugin *p, const struct plugin_sample *s)
 {
 	struct flame_task_info task = { .pid = s->pid, .tid = s->tid };
+	const char *comm = s->comm ? s->comm : "";
 
-	task.comm = flame_intern(p->profile, s->comm ? s->comm : "", s->comm ? strlen(s->comm) : 0);
-	if (p->last_root && s->pid == p->last_pid && s->tid == p->last_tid && task.comm == p->last_comm)
+	if (p->last_root && s->pid == p->last_pid && s->tid == p->last_tid && !strcmp(comm, p->last_comm))
 		return p->last_root;
+	task.comm = flame_intern(p->profile, comm, strlen(comm));
 	p->last_pid = s->pid;
 	p->last_tid = s->tid;
-	p->last_comm = task.comm;
+	/* A name that does not fit is interned each time. */
+	snprintf(p->last_comm, sizeof(p->last_comm), "%s", comm);
 	p->last_root = flame_task_root(p->profile, &task);
 	p->last_task = p->tool.read.keep_task ? flame_task_row(p->profile, &task) : 0;
 	return p->last_root;
@@ -408,6 +472,7 @@ void plugin_samples_release(struct plugin *p)
 	flame_located_symbols_release(&p->symbols[0]);
 	flame_located_symbols_release(&p->symbols[1]);
 	flame_located_frames_release(&p->located);
+	free(p->known);
 	free(p->key);
 	free(p->leaf_first);
 	free(p->path);

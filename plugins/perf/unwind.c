@@ -46,6 +46,7 @@ void plugin_unwind_release(struct plugin *p)
 	for (size_t i = 0; i < p->nr_processes; i++)
 		release(&p->processes[i]);
 	free(p->processes);
+	flame_unwind_files_free(p->files);
 }
 
 /* Return: the process, perhaps in the place of the one that was not used for longest; NULL without memory. */
@@ -62,6 +63,8 @@ static struct plugin_process *find_process(struct plugin *p, int32_t pid)
 		if (!oldest || process->used < oldest->used)
 			oldest = process;
 	}
+	if (!p->files)
+		p->files = flame_unwind_files_new();
 	if (p->nr_processes == PROCESSES_MAX) {
 		process = oldest;
 		release(process);
@@ -70,7 +73,7 @@ static struct plugin_process *find_process(struct plugin *p, int32_t pid)
 			return NULL;
 		process = &p->processes[p->nr_processes++];
 	}
-	*process = (struct plugin_process){ .pid = pid, .unwind = flame_unwind_new(machine()), .used = p->nr_samples };
+	*process = (struct plugin_process){ .pid = pid, .unwind = flame_unwind_new(machine(), p->files), .used = p->nr_samples };
 	return process->unwind ? process : NULL;
 }
 
@@ -145,7 +148,9 @@ size_t plugin_unwind(struct plugin *p, const struct plugin_sample *s, uint64_t i
 	size_t nr = 0;
 
 	*cut = false;
-	if (!plugin_raw_state(s, &state, regs)) {
+	if (s->user) {
+		state = *s->user;
+	} else if (!plugin_raw_state(s, &state, regs)) {
 		p->nr_not_found++;
 		return 0;
 	}

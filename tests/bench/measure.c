@@ -2,11 +2,13 @@
 /*
  * measure - run a command, print its wall time in seconds and its peak resident memory in KiB.
  *
- *	measure [-o FILE] COMMAND [ARGUMENT…]
+ *	measure [-c] [-o FILE] COMMAND [ARGUMENT…]
  *
- * The command's standard output goes to FILE (new each time). Exits as the command did.
+ * The command's standard output goes to FILE (new each time). With -c its processor time in seconds is printed too.
+ * Exits as the command did.
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,17 +63,19 @@ static pid_t start(char **argv, int fd)
 
 int main(int argc, char **argv)
 {
-	int fd = STDOUT_FILENO, first = 1, status;
+	int fd = STDOUT_FILENO, status;
+	bool cpu = argc > 1 && !strcmp(argv[1], "-c");
+	int first = 1 + cpu;
 	struct rusage usage;
 	double begin, end;
 	pid_t pid;
 
-	if (argc > 3 && !strcmp(argv[1], "-o")) {
-		fd = open_output(argv[2]);
-		first = 3;
+	if (argc > first + 2 && !strcmp(argv[first], "-o")) {
+		fd = open_output(argv[first + 1]);
+		first += 2;
 	}
 	if (argc <= first) {
-		fprintf(stderr, "usage: measure [-o FILE] COMMAND [ARGUMENT...]\n");
+		fprintf(stderr, "usage: measure [-c] [-o FILE] COMMAND [ARGUMENT...]\n");
 		return 2;
 	}
 	begin = now_seconds();
@@ -79,6 +83,10 @@ int main(int argc, char **argv)
 	if (wait4(pid, &status, 0, &usage) < 0)
 		die("wait4");
 	end = now_seconds();
-	printf("%.6f %ld\n", end - begin, usage.ru_maxrss);
+	printf("%.6f %ld", end - begin, usage.ru_maxrss);
+	if (cpu)
+		printf(" %.6f", (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		       (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+	putchar('\n');
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

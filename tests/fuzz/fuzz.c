@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "../../core/folded.h"
+#include "../../core/quality.h"
 #include "../../core/transform.h"
 
 FILE *fuzz_null(void)
@@ -60,6 +61,7 @@ static void set_options(struct flame_read_options *o, uint32_t bits)
 	o->inlines = bits & 1 << 28;
 	o->dot = bits & 1 << 28;
 	o->normalize_names = bits & 1 << 29;
+	o->places = bits & 1 << 29;
 	o->labels = bits & 1 << 30 ? labels : NULL;
 	o->no_idle = bits >> 31;
 	o->leak = bits & 1 << 26;
@@ -110,6 +112,29 @@ void fuzz_write_all(const struct flame_profile *p)
 		if (err && err != FLAME_EARG)
 			abort();
 	}
+}
+
+/* Whatever the profile: parts of a whole, and text for all that is found. */
+void fuzz_quality(const struct flame_profile *p)
+{
+	struct flame_quality q;
+	double share[sizeof(q.shares) / sizeof(double)];
+	char *summary;
+
+	if (flame_quality_check(&q, p, 1, NULL))
+		abort();
+	memcpy(share, &q.shares, sizeof(share));
+	for (size_t i = 0; i < sizeof(share) / sizeof(*share); i++) {
+		if (!(share[i] >= 0 && share[i] <= 1))
+			abort();
+	}
+	for (size_t i = 0; i < q.nr_findings; i++) {
+		if (!q.findings[i].what[0] || !q.findings[i].cause[0] || !q.findings[i].remedy[0])
+			abort();
+	}
+	summary = flame_quality_summary(&q);
+	free(summary);
+	flame_quality_release(&q);
 }
 
 void fuzz_transform(struct flame_profile **p, uint32_t bits)

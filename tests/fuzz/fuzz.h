@@ -18,6 +18,8 @@ struct flame_profile *fuzz_read(const char *from, uint32_t bits, const uint8_t *
 void fuzz_write_folded(const struct flame_profile *p, bool header, uint32_t kinds);
 /* Write @p in every format that can be written. */
 void fuzz_write_all(const struct flame_profile *p);
+/* Check the quality of @p, and what is said of it. */
+void fuzz_quality(const struct flame_profile *p);
 /* Transform as @bits say. @p may be replaced. */
 void fuzz_transform(struct flame_profile **p, uint32_t bits);
 /* A stream that drops what is written to it. */

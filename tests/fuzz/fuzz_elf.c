@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuzz_elf.c - the input as an ELF file: its symbols, its debug information and its unwind tables, for
- * addresses in all of it. It lies in /proc/self/fd, because libdw wants a path.
+ * addresses in all of it; its frame pointers and its language. It lies in /proc/self/fd, because libdw wants a path.
  */
 #define _GNU_SOURCE
 #include <stdint.h>
@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../../core/framepointer.h"
+#include "../../core/language.h"
 #include "../../core/symbol.h"
 #include "../../core/unwind.h"
 
@@ -49,7 +51,7 @@ static void unwind(const char *path, const uint8_t *data, size_t size)
 {
 	static uint64_t ips[FLAME_UNWIND_FRAMES_MAX], stack[256];
 	struct flame_mapping mapping = { .start = BASE, .end = BASE + size, .path = path };
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64);
+	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	uint64_t regs[17] = { 0 };
 	struct flame_user_state state = { .regs_mask = 0xff01ff, .regs = regs, .nr_regs = 17, .stack = stack,
 					  .stack_size = sizeof(stack) };
@@ -73,6 +75,23 @@ static void unwind(const char *path, const uint8_t *data, size_t size)
 	flame_unwind_free(u);
 }
 
+static void examine(const uint8_t *data, size_t size)
+{
+	struct flame_symtab table = { 0 };
+	struct flame_frame_count count;
+	struct flame_elf elf;
+
+	if (!flame_elf_init(&elf, data, size) && !flame_elf_symbols(&elf, &table) && !flame_symtab_seal(&table)) {
+		flame_count_frames(&elf, &table, &count);
+		if (count.nr_pointers > count.nr_frames || count.nr_frames > count.nr_functions || !count.method == !count.why)
+			abort();
+		flame_elf_compiler(&elf, flame_elf_language(&elf));
+		flame_elf_has_v8(&elf);
+	}
+	flame_symtab_release(&table);
+	flame_elf_release(&elf);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("elf", 0);
@@ -84,6 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	examine(data, size);
 	look_up(path, size);
 	unwind(path, data, size);
 	close(fd);

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (bits & 1 << 17)
 		fuzz_transform(&p, bits >> 18 & 63);
 	fuzz_write_folded(p, false, FLAME_ALL_KINDS);
+	fuzz_quality(p);
 	fuzz_write_all(p);
 	flame_profile_free(p);
 	return 0;

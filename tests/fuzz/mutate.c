@@ -36,6 +36,7 @@ static void run_as(const char *from, const uint8_t *data, size_t size)
 	if (!p)
 		return;
 	fuzz_write_folded(p, true, FLAME_ALL_KINDS);
+	fuzz_quality(p);
 	if (nr_runs % 8 == 0)
 		draw(p);
 	flame_profile_free(p);

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# dlfilter.sh BIN_DIR - the roads from a recording of perf to folded text give the same: flame.so in perf script, perf.data
-# read directly, perf script's text. Recorded with frame pointers, copies of stacks, no callchains and
-# tracepoints, to a file, packed and through a pipe.
+# roads.sh BIN_DIR - the roads from a recording of perf to folded text give the same: flame.so as a filter of perf script,
+# and as its script by the shim or in a patched perf (make check-perf-patch builds it); perf.data read directly;
+# perf script's text read by fgconv; and that text summed by awk, which shares nothing with the others.
+# Recorded with frame pointers, copies of stacks, no callchains and tracepoints, to a file, packed and through a pipe.
 #
-# Differences that stay:
+# Differences that stay, see Documentation/perf-plugin.md:
 # - The text's only: perf looks up a return address as it is, we the call before it. At a function's end that is
 #   another function: _dl_start_user in the text is what ld.so calls _start.
 # - The text's only: perf prints "(inlined)" behind a function that it unwound and that DWARF and the symbol table
@@ -14,10 +15,13 @@
 #   and we may choose another one.
 # - The text's only: perf names an entry of the PLT "@plt" where it cannot tell whose it is.
 
-script=dlfilter
+script=roads
 # shellcheck source=tests/common.sh
 . "$(dirname "$0")/../common.sh"
 plugin=$bin/perf/flame.so
+perf=perf
+patched=$bin/perf-patch/perf
+shim=$tmp/shim/perf
 
 command -v perf >/dev/null 2>&1 || skip "there is no perf"
 [ -f "$plugin" ] || skip "flame.so is not built: there is no /usr/include/perf/perf_dlfilter.h"
@@ -70,6 +74,9 @@ int main(void)
 END
 compile "$tmp/split.c" "$tmp/split"
 cd "$tmp" || exit 2
+mkdir "$tmp/shim" && cp "$root/plugins/perf/perf-shim" "$shim" || exit 2
+[ -x "$patched" ] || [ -z "${PATCHED-}" ] || skip "there is no $patched"
+[ -x "$patched" ] || echo "SKIP roads, patched perf: make check-perf-patch builds it"
 perf record -q -o try.data -- true >perf.log 2>&1 || skip "perf record: $(tail -n 1 perf.log)"
 
 # Without the differences of names, see above.
@@ -81,10 +88,56 @@ same_names() {
 # perf reads a file's layout by its name, and that of a pipe from one.
 script() {
 	if [ "$(od -An -tu8 -j8 -N8 "$data" | tr -d ' ')" = 16 ]; then
-		perf script -i - "$@" <"$data"
+		"$perf" script -i - "$@" <"$data"
 	else
-		perf script -i "$data" "$@"
+		"$perf" script -i "$data" "$@"
 	fi
+}
+
+# Stacks of perf's text, added up without fgconv. What is unknown is called by its file, as everywhere.
+collapse() {
+	awk '
+	function flush(   i, s) {
+		if (comm == "")
+			return
+		s = comm
+		for (i = nr; i > 0; i--)
+			s = s ";" frames[i]
+		sum[s] += period
+		comm = ""
+		nr = 0
+	}
+	function push(line,   file) {
+		match(line, /\([^()]*\)$/)
+		file = substr(line, RSTART + 1, RLENGTH - 2)
+		sub(/.*\//, "", file)
+		sub(/ \([^()]*\)$/, "", line)
+		sub(/^[ \t]*[0-9a-f]+ /, "", line)
+		frames[++nr] = line != "[unknown]" ? line : file == line ? file : "[" file "]"
+	}
+	/^[^\t#]/ {
+		flush()
+		comm = $1
+		period = $2
+		rest = $0
+		sub(/^ *[^ ]+ +[0-9]+ +[^ ]+: */, "", rest)
+		if (rest != "")
+			push(rest)
+		next
+	}
+	/^\t/ { push($0) }
+	END {
+		flush()
+		for (s in sum)
+			printf "%s %.0f\n", s, sum[s]
+	}'
+}
+
+# compare NAME OTHER - their names and files; with flame.so as a filter.
+compare() {
+	same_names "$2.folded" >other.txt
+	diff other.txt plugin.txt >diff.txt
+	ok "$name: $1 (<) and flame.so (>): $(head -n 5 diff.txt)" $?
 }
 
 # roads NAME DATA OPTIONS... - options are those of fgconv, without dashes.
@@ -104,15 +157,27 @@ roads() {
 	# shellcheck disable=SC2086
 	"$bin/fgconv" -q $options "$data" >direct.folded
 	ok "$name: fgconv reads perf.data" $?
-	same_names direct.folded >direct.txt
 	same_names plugin.folded >plugin.txt
-	diff direct.txt plugin.txt >diff.txt
-	ok "$name: perf.data (<) and flame.so (>): $(head -n 5 diff.txt)" $?
+	compare perf.data direct
 	# shellcheck disable=SC2086
 	script -F +period,+pid 2>/dev/null | "$bin/fgconv" -q --demangle $options >text.folded
-	same_names text.folded >text.txt
-	diff text.txt plugin.txt >diff.txt
-	ok "$name: text (<) and flame.so (>): $(head -n 5 diff.txt)" $?
+	compare text text
+	# shellcheck disable=SC2086
+	perf=$shim
+	script -s "$plugin" "$@" >shim.folded 2>shim.err
+	ok "$name: the shim runs: $(tail -n 1 shim.err)" $?
+	compare shim shim
+	if [ -x "$patched" ]; then
+		perf=$patched
+		script -s "$plugin" "$@" >patched.folded 2>patched.err
+		ok "$name: perf script -s runs: $(tail -n 1 patched.err)" $?
+		compare "perf script -s" patched
+	fi
+	perf=perf
+	if [ $# -eq 0 ]; then
+		script -F comm,period,event,ip,sym,dso 2>/dev/null | collapse >summed.folded
+		compare "text summed by awk" summed
+	fi
 	[ -s plugin.folded ]
 	ok "$name: there are stacks" $?
 }
@@ -122,7 +187,7 @@ record() {
 	name=$1
 	shift
 	if ! perf record -q -F 1999 -o "$name.data" "$@" -- ./split >perf.log 2>&1; then
-		echo "SKIP dlfilter $name: perf record: $(tail -n 1 perf.log)"
+		echo "SKIP roads $name: perf record: $(tail -n 1 perf.log)"
 		return 1
 	fi
 }
@@ -150,7 +215,19 @@ PATH=$bin:$PATH
 ok "perf flame" $?
 grep -q '<svg' road.svg
 ok "perf flame draws a picture" $?
+if [ -x "$patched" ]; then
+	"$patched" script -i fp.data -s "$plugin" to=svg o=patched.svg title=Roads 2>err
+	cmp -s flame.svg patched.svg
+	ok "perf script -s flame.so draws the same picture" $?
+	cp "$plugin" flame.so
+	"$patched" script -i fp.data -s flame.so nonsense >out 2>err
+	ok "perf script -s flame.so: what is no option is refused" "$(($? == 0))"
+	"$patched" script -i fp.data -s flame.so count >out 2>err
+	ok "perf script -s flame.so finds it here: $(cat err)" $?
+	[ -s out ]
+	ok "perf script -s flame.so writes stacks" $?
+fi
 nm -D --defined-only "$plugin" | awk '{ print $3 }' | sort | tr '\n' ' ' >exports
-[ "$(cat exports)" = "filter_description filter_event perf_dlfilter_fns start stop " ]
+[ "$(cat exports)" = "filter_description filter_event perf_dlfilter_fns perf_script_so start stop " ]
 ok "flame.so exports what perf looks for: $(cat exports)" $?
 sums

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* fgrecord - from what runs to a flame graph, without a file in between. */
+#define _GNU_SOURCE
+#include "record.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOOK_SECONDS 1	/* between two looks at perf maps and processors */
+#define WAIT_MS 500
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int sig)
+{
+	stopped = 1;
+	/* Who asks twice means it. */
+	signal(sig, SIG_DFL);
+}
+
+static void wake(int sig)
+{
+	(void)sig;
+}
+
+static void on_signals(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP }, wakes[] = { SIGCHLD, SIGURG };
+	struct sigaction act = { .sa_handler = stop };
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		sigaction(ends[i], &act, NULL);
+	act.sa_handler = wake;
+	for (size_t i = 0; i < sizeof(wakes) / sizeof(*wakes); i++)
+		sigaction(wakes[i], &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static int no_memory(const struct record_session *s)
+{
+	tool_message(&s->tool, "error", "%s", flame_strerror(FLAME_ENOMEM));
+	return 1;
+}
+
+/* ---- profiles ---- */
+
+static void fill_meta(struct record_session *s)
+{
+	struct flame_meta *meta = flame_meta(s->profile);
+	struct utsname host;
+	char text[64];
+	int n = snprintf(text, sizeof(text), "fgrecord %s", FLAME_VERSION);
+
+	meta->tool = flame_intern(s->profile, text, (size_t)n);
+	meta->command = flame_intern(s->profile, s->tool.record.command_line, strlen(s->tool.record.command_line));
+	if (!uname(&host))
+		meta->host = flame_intern(s->profile, host.nodename, strlen(host.nodename));
+	meta->start_ns = s->started_at;
+	meta->nr_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	if (s->event.attr.freq)
+		meta->frequency_hz = (uint32_t)s->event.attr.sample_freq;
+	else
+		meta->period = s->event.attr.sample_period;
+}
+
+/* Begin a profile. Return: false without memory. */
+static bool open_profile(struct record_session *s)
+{
+	const struct flame_read_options *o = &s->tool.read;
+	struct flame_profile_options options = { .kinds = o->kinds, .keep_line = o->srcline, .count = o->count, .root = o->root };
+	struct perfdata_live_event event = { .attr = &s->event.attr, .attr_size = sizeof(s->event.attr), .name = s->event.name,
+					     .tracepoints = { s->event.tracepoints, s->event.tracepoints_len } };
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	s->started_at = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	s->started = now();
+	s->nr_lost_seen = 0;
+	s->live = NULL;
+	s->profile = flame_profile_new(&options);
+	if (s->profile)
+		s->live = perfdata_live_new(s->profile, o, &s->diag, &event);
+	if (s->live)
+		fill_meta(s);
+	return s->live;
+}
+
+/* What was lost and not told of by a record, as none came behind. Return: all that was lost. */
+static uint64_t count_lost(struct record_session *s, uint64_t told)
+{
+	uint64_t total = record_reader_lost(s->reader), here = total - s->nr_lost_before;
+
+	s->nr_lost_before = total;
+	if (here <= told)
+		return told;
+	flame_lost_add(s->profile, here - told);
+	return here;
+}
+
+static void tell_samples(struct record_session *s, struct record_result *r)
+{
+	/* Some files of a series may be missing for that reason. */
+	enum flame_severity empty = s->tool.record.every > 0 ? FLAME_NOTE : FLAME_ERROR;
+	uint64_t told;
+
+	r->nr_samples = perfdata_live_count(s->live, &told);
+	r->nr_lost = count_lost(s, told);
+	if (r->nr_lost)
+		flame_diag_add(&s->diag, FLAME_WARNING,
+			       "%llu records were lost, and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
+			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
+	if (!r->nr_samples && s->tool.read.offcpu)
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: no thread was switched out", r->seconds);
+	else if (!r->nr_samples)
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
+}
+
+/* Write the profile to @path. Return: the status to exit with, after printing what failed. */
+static int finish(struct record_session *s, const char *path)
+{
+	struct record_result r = { .event = &s->event, .target = &s->target, .seconds = s->ended - s->started };
+	int err = perfdata_live_end(s->live, &s->profile), status;
+
+	if (!err) {
+		flame_meta(s->profile)->duration_ns = (uint64_t)(r.seconds * 1e9);
+		tell_samples(s, &r);
+		err = flame_transform(&s->profile, &s->tool.transform);
+	}
+	if (err)
+		flame_diag_add(&s->diag, FLAME_ERROR, "%s", flame_strerror(err));
+	else if (r.nr_samples && !flame_nr_samples(s->profile))
+		flame_diag_add(&s->diag, FLAME_ERROR, s->tool.read.offcpu ? "no thread that was switched out went on meanwhile" :
+			       "no stack is left: --only, --exclude or --focus dropped all");
+	tool_print_diag(&s->tool, 0, &s->diag);
+	if (!err && !r.nr_samples && s->tool.record.every > 0)
+		return 0;
+	if (err || !flame_nr_samples(s->profile))
+		return 1;
+	r.profile = s->profile;
+	status = record_write(&s->tool, &r, path);
+	if (!status && !s->tool.quiet && strcmp(path, "-") != 0)
+		tool_message(&s->tool, "note", "%llu samples in %.1f s: %s", (unsigned long long)r.nr_samples, r.seconds, path);
+	return status;
+}
+
+/* ---- a series ---- */
+
+/* The file of the profile that began at s->started_at, to be freed. */
+static char *name_file(const struct record_session *s)
+{
+	time_t t = (time_t)(s->started_at / 1000000000);
+	char name[4096];
+	struct tm tm;
+
+	if (s->tool.record.every > 0 && localtime_r(&t, &tm) && strftime(name, sizeof(name), s->tool.output, &tm))
+		return strdup(name);
+	return strdup(s->tool.output);
+}
+
+/* The files that were written; the oldest goes when there are more than --keep. */
+static void keep_last(struct record_session *s, char *path)
+{
+	struct record_series *series = &s->series;
+	char **slot = &series->paths[series->nr++ % s->tool.record.keep];
+	bool again = false;
+
+	/* Names that come again were written over. */
+	for (unsigned int i = 0; *slot && i < s->tool.record.keep; i++)
+		again |= &series->paths[i] != slot && series->paths[i] && !strcmp(series->paths[i], *slot);
+	if (*slot && !again && strcmp(*slot, path) != 0)
+		unlink(*slot);
+	free(*slot);
+	*slot = path;
+}
+
+static int finish_file(struct record_session *s)
+{
+	char *path = name_file(s);
+	int status;
+
+	if (!path)
+		return no_memory(s);
+	status = finish(s, path);
+	if (!status && s->series.paths)
+		keep_last(s, path);
+	else
+		free(path);
+	return status;
+}
+
+/* The next profile begins where this one ends, which is written. Return: the status, after printing what failed. */
+static int next_profile(struct record_session *s)
+{
+	struct flame_profile *profile = s->profile;
+	struct perfdata_live *live = s->live;
+	struct record_session old;
+	int32_t *pids = NULL;
+	size_t nr_pids;
+	int err, status;
+
+	s->ended = now();
+	old = *s;
+	old.diag = s->diag;
+	s->diag = (struct flame_diag){ 0 };
+	if (!open_profile(s)) {
+		perfdata_live_free(s->live);
+		flame_profile_free(s->profile);
+		s->live = live;
+		s->profile = profile;
+		return no_memory(s);
+	}
+	err = perfdata_live_go_on(s->live, live);
+	nr_pids = perfdata_live_processes(live, &pids);
+	if (!err)
+		err = record_known(s->live, pids, s->target.all ? 0 : nr_pids, s->target.all);
+	free(pids);
+	status = finish_file(&old);
+	s->nr_lost_before = old.nr_lost_before;
+	s->series = old.series;
+	perfdata_live_take_symbols(s->live, live);
+	perfdata_live_free(live);
+	flame_profile_free(old.profile);
+	return err ? no_memory(s) : status;
+}
+
+/* ---- recording ---- */
+
+static void print_progress(struct record_session *s, double time)
+{
+	uint64_t lost, nr = perfdata_live_count(s->live, &lost);
+
+	if (s->tool.quiet || time - s->printed < 1 || !isatty(STDERR_FILENO))
+		return;
+	s->printed = time;
+	fprintf(stderr, "\r%s: %.0f s", s->tool.name, time - s->began);
+	if (s->tool.record.duration > 0)
+		fprintf(stderr, " of %.0f s", s->tool.record.duration);
+	fprintf(stderr, ", %llu samples", (unsigned long long)nr);
+	if (lost)
+		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
+	fputs("\033[K", stderr);
+}
+
+static bool child_ended(const struct record_session *s)
+{
+	siginfo_t info = { 0 };
+
+	return s->target.child && !waitid(P_PID, (id_t)s->target.child, &info, WEXITED | WNOHANG | WNOWAIT) &&
+	       info.si_pid == s->target.child;
+}
+
+/* Of what was lost some may have told of files and names. */
+static int know_again(struct record_session *s)
+{
+	int32_t *pids = NULL;
+	uint64_t lost;
+	size_t nr;
+	int err;
+
+	perfdata_live_count(s->live, &lost);
+	if (lost == s->nr_lost_seen)
+		return 0;
+	s->nr_lost_seen = lost;
+	nr = s->target.all ? 0 : perfdata_live_processes(s->live, &pids);
+	err = record_known(s->live, pids, nr, s->target.all);
+	free(pids);
+	return err;
+}
+
+/* What is not told by records: names of code that compilers made, processors. */
+static int look(struct record_session *s, double time)
+{
+	int err;
+
+	if (time - s->looked < LOOK_SECONDS)
+		return 0;
+	s->looked = time;
+	err = perfdata_live_refresh(s->live);
+	if (!err)
+		err = know_again(s);
+	return err ? err : record_open_more(s);
+}
+
+static double earlier(double a, double b)
+{
+	return a > 0 && (!(b > 0) || a < b) ? a : b;
+}
+
+/*
+ * Record until @until (0: for ever), the user stops it or the target is gone. Return: 0, or a failure.
+ */
+static int record(struct record_session *s, double until, bool *over)
+{
+	double time = now();
+	int err = 0;
+
+	for (*over = false; !err && !*over && !stopped && !(until > 0 && time >= until); time = now()) {
+		double ms = until > 0 && (until - time) * 1000 < WAIT_MS ? (until - time) * 1000 + 1 : WAIT_MS;
+
+		err = record_reader_take(s->reader, (int)ms, s->live, over);
+		if (!err)
+			err = look(s, time);
+		print_progress(s, time);
+		*over |= child_ended(s);
+	}
+	return err;
+}
+
+/* Return: the status to exit with. */
+static int record_all(struct record_session *s)
+{
+	const struct tool_record *o = &s->tool.record;
+	double end = o->duration > 0 ? s->began + o->duration : 0, next = o->every > 0 ? s->began + o->every : 0;
+	int err = 0, status = 0;
+	bool over = false;
+
+	while (!err && !over && !stopped && !(end > 0 && now() >= end)) {
+		err = record(s, earlier(end, next), &over);
+		if (err || over || stopped || !(next > 0) || earlier(end, next) != next)
+			continue;
+		status |= next_profile(s);
+		next += o->every;
+	}
+	record_reader_stop(s->reader);
+	s->ended = now();
+	if (!err)
+		err = record_reader_take(s->reader, 0, s->live, &over);
+	if (!s->tool.quiet && isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	if (err)
+		return no_memory(s);
+	record_target_end(&s->target, &s->tool);
+	return status | finish_file(s);
+}
+
+static int run(struct record_session *s)
+{
+	int err;
+
+	/* First the events, then what was there before: nothing falls in between. */
+	if (!record_open(s))
+		return 1;
+	if (!open_profile(s))
+		return no_memory(s);
+	err = record_known(s->live, s->target.pids, s->target.child ? 0 : s->target.nr_pids, s->target.all);
+	if (err)
+		return no_memory(s);
+	s->started = s->began = s->looked = now();
+	return record_target_go(&s->target, &s->tool) ? record_all(s) : 1;
+}
+
+static void release(struct record_session *s)
+{
+	record_reader_free(s->reader);
+	perfdata_live_free(s->live);
+	flame_profile_free(s->profile);
+	flame_diag_release(&s->diag);
+	record_event_release(&s->event);
+	record_target_release(&s->target);
+	for (unsigned int i = 0; s->series.paths && i < s->tool.record.keep; i++)
+		free(s->series.paths[i]);
+	free(s->series.paths);
+	free(s->cpus);
+	free(s->tool.record.command_line);
+}
+
+/* Return: -1 to go on, or the status to exit with, after printing why. */
+static int prepare(struct record_session *s)
+{
+	struct tool *tool = &s->tool;
+	int status;
+	char *wrong;
+
+	if (!buffers_available()) {
+		tool_message(tool, "error", "this build has no libperf, which records: in the source of fgtools, `make libperf` builds it from "
+			     "the kernel's source (Debian: apt-get install linux-source), then `make` builds fgrecord with it");
+		return 1;
+	}
+	s->cpus = record_cpus(tool->record.cpus, &s->nr_cpus);
+	if (!s->cpus) {
+		tool_message(tool, "error", "--cpu %s: none of these processors is online; a list is 0-3,7", tool->record.cpus);
+		return 1;
+	}
+	wrong = record_event_init(&s->event, tool);
+	if (wrong) {
+		if (s->event.is_denied)
+			record_explain(s, BUFFERS_OPEN, EACCES);
+		else
+			tool_message(tool, "error", "%s", wrong);
+		free(wrong);
+		return 1;
+	}
+	if (tool->record.keep) {
+		s->series.paths = calloc(tool->record.keep, sizeof(*s->series.paths));
+		if (!s->series.paths)
+			return no_memory(s);
+	}
+	on_signals();
+	status = record_target_init(&s->target, tool);
+	tool->inputs[0] = s->target.name ? s->target.name : "";
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct record_session s = {
+		.tool = {
+			.program = PROGRAM_RECORD,
+			.name = "fgrecord",
+			.usage = "fgrecord [OPTIONS] -p PID | -a | COMMAND [ARGUMENTS]",
+			.about = "Record where a program spends its time, and draw it as a flame graph.",
+			.svg = { .minwidth = -1 },
+		},
+	};
+	int status = tool_parse(&s.tool, argc, argv);
+
+	if (status >= 0)
+		return status;
+	s.tool.record.command_line = record_join((const char *const *)argv, argc);
+	status = s.tool.record.command_line ? prepare(&s) : no_memory(&s);
+	if (status < 0)
+		status = run(&s);
+	release(&s);
+	return status;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* record_output.c - what was recorded, as a picture or as text, alone or against an earlier recording. */
+#define _GNU_SOURCE
+#include "record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "../core/diff.h"
+
+/* ---- the format ---- */
+
+/* Formats by the endings of names; what has none of these is folded text. */
+static const struct {
+	const char *ending, *format;
+} endings[] = {
+	{ ".svg", "svg" },
+	{ ".speedscope.json", "speedscope" },
+	{ ".json", "speedscope" },
+	{ ".pb.gz", "pprof" },
+	{ ".pb", "pprof" },
+	{ ".pprof", "pprof" },
+};
+
+static const char *format_of(const struct tool *tool)
+{
+	size_t len = tool->output ? strlen(tool->output) : 0;
+
+	if (tool->to)
+		return tool->to;
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		size_t n = strlen(endings[i].ending);
+
+		if (len >= n && !strcmp(tool->output + len - n, endings[i].ending))
+			return endings[i].format;
+	}
+	return "folded";
+}
+
+bool record_wants_picture(const struct tool *tool)
+{
+	return !strcmp(format_of(tool), "svg");
+}
+
+/* ---- the heading ---- */
+
+/* "14,800"; @to has room for 32. */
+static const char *with_commas(uint64_t n, char to[32])
+{
+	char digits[24];
+	size_t len = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n), at = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			to[at++] = ',';
+		to[at++] = digits[i];
+	}
+	to[at] = '\0';
+	return to;
+}
+
+/* "perf cpu-clock 99 Hz x 30 s, 14,800 samples, host" */
+static char *make_title(const struct tool *tool, const struct record_result *r)
+{
+	struct utsname host;
+	char rate[48] = "", count[32], *text;
+
+	if (uname(&host))
+		host.nodename[0] = '\0';
+	if (r->event->attr.freq)
+		snprintf(rate, sizeof(rate), " %.0f Hz", tool->record.frequency);
+	else if (tool->read.offcpu)
+		snprintf(rate, sizeof(rate), " (time off the processor)");
+	if (asprintf(&text, "perf %s%s x %.*f s, %s sample%s, %s", r->event->name, rate, r->seconds < 9.95 ? 1 : 0, r->seconds,
+		     with_commas(r->nr_samples, count), r->nr_samples == 1 ? "" : "s", host.nodename) < 0)
+		return NULL;
+	return text;
+}
+
+/* ---- differences ---- */
+
+static bool has_unit(const struct flame_profile *p, flame_type type)
+{
+	return flame_string_get(p, flame_type_get(p, type)->unit).len;
+}
+
+static bool same_unit(const struct flame_profile *a, flame_type x, const struct flame_profile *b, flame_type y)
+{
+	struct flame_span s = flame_string_get(a, flame_type_get(a, x)->unit), t = flame_string_get(b, flame_type_get(b, y)->unit);
+
+	return s.len == t.len && !memcmp(s.s, t.s, s.len);
+}
+
+/* Set @diff to what changed since the recording that --diff names. Return: 0, or 1 after printing why it cannot be. */
+static int compare(struct tool *tool, const struct flame_profile *p, flame_type type, struct flame_diff *diff)
+{
+	struct tool reader = { .program = PROGRAM_DIFF, .name = tool->name, .read = tool->read, .quiet = tool->quiet,
+			       .inputs = { tool->record.diff }, .nr_inputs = 1 };
+	struct flame_profile *before;
+	flame_type before_type;
+	int err = 0;
+
+	reader.read.event = NULL;
+	reader.read.offcpu = false;
+	before = tool_read(&reader, 0);
+	before_type = before ? tool_choose_type(&reader, 0, before) : 0;
+	if (before_type && has_unit(before, before_type) && !same_unit(before, before_type, p, type)) {
+		tool_message(tool, "error", "--diff %s counts something else than this recording: record both in the same way",
+			     tool->record.diff);
+		before_type = 0;
+	} else if (before_type && !has_unit(before, before_type) && !tool->quiet) {
+		tool_message(tool, "warning", "%s does not say what it counts; fgrecord -o FILE.folded writes that at its start",
+			     tool->record.diff);
+	}
+	if (before_type)
+		err = flame_diff_init(diff, before, before_type, p, type, false);
+	if (err)
+		tool_message(tool, "error", "%s", flame_strerror(err));
+	flame_profile_free(before);
+	return err || !before_type;
+}
+
+/* ---- all ---- */
+
+static int write_as(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	const char *format = format_of(tool);
+
+	if (!strcmp(format, "svg"))
+		return tool_render(tool, p, type);
+	tool->writer = flame_converter_find(format);
+	return tool_convert(tool, p, type);
+}
+
+/* Widths and colours of a differential are fgdiff's. */
+static int write_difference(struct tool *tool, const struct flame_profile *p, flame_type type)
+{
+	struct flame_svg_options given = tool->svg;
+	char *countname = given.countname ? NULL : tool_count_name(tool, p, type);
+	struct flame_diff diff;
+	int status = compare(tool, p, type, &diff);
+
+	if (!status) {
+		if (countname)
+			tool->svg.countname = countname;
+		tool->svg.diff = &diff;
+		status = write_as(tool, diff.profile, type);
+		tool->svg = given;
+		flame_diff_release(&diff);
+	}
+	free(countname);
+	return status;
+}
+
+static int write_profile(struct tool *tool, struct record_result *r)
+{
+	flame_type type = tool_choose_type(tool, 0, r->profile);
+
+	if (!type)
+		return 1;
+	return tool->record.diff ? write_difference(tool, r->profile, type) : write_as(tool, r->profile, type);
+}
+
+int record_write(struct tool *tool, struct record_result *result, const char *path)
+{
+	const char *output = tool->output, *given = tool->svg.title, *subtitle = tool->svg.subtitle;
+	char *title = given ? NULL : make_title(tool, result), *about = NULL;
+	int status;
+
+	/* What decides the format is the name that was given, which @path is made of. */
+	if (!given)
+		tool->svg.title = title;
+	if (!subtitle && asprintf(&about, "%.120s", result->target->name) < 0)
+		about = NULL;
+	if (!subtitle)
+		tool->svg.subtitle = about;
+	tool->output = path;
+	status = write_profile(tool, result);
+	tool->output = output;
+	tool->svg.title = given;
+	tool->svg.subtitle = subtitle;
+	free(title);
+	free(about);
+	return status;
+}
