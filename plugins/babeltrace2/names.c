@@ -197,7 +197,12 @@ static void add_location(struct resolver *r, const struct flame_location *l, con
 			.name = flame_intern(r->p, l->frames[i].name, l->frames[i].name_len),
 			.module = module ? flame_intern(r->p, module, strlen(module)) : 0,
 			.kind = l->frames[i].kind,
+			.line = l->frames[i].line,
 		};
+		const char *file = l->frames[i].file;
+
+		if (file)
+			info.file = flame_intern(r->p, file, strlen(file));
 
 		if (!list_add(r, &info))
 			sink_fail(r->s, FLAME_ENOMEM);
@@ -378,11 +383,10 @@ static void note_meta(struct resolver *r)
 	flame_lost_add(r->p, s->counts.lost_events);
 }
 
-struct flame_profile *names_resolve(struct sink *s, const struct series *series, uint32_t kinds,
-				    struct flame_symbols *symbols)
+struct flame_profile *names_resolve(struct sink *s, const struct series *series,
+				    const struct flame_profile_options *options, struct flame_symbols *symbols)
 {
-	struct flame_profile_options options = { .kinds = kinds, .root = FLAME_ROOT_NONE };
-	struct resolver r = { .s = s, .symbols = symbols, .p = flame_profile_new(&options) };
+	struct resolver r = { .s = s, .symbols = symbols, .p = flame_profile_new(options) };
 	bool *used = calloc(flame_nr_stacks(s->raw), sizeof(*used));
 	int err = FLAME_ENOMEM;
 
