@@ -141,7 +141,8 @@ static void process_map(struct sink *s, struct process *p, const struct mapping 
 	/* A forked process shares its parent's image until it maps something itself. */
 	if (first != end || m->users > 1)
 		m = own_image(s, p);
-	memmove(&m->maps[first], &m->maps[end], (m->nr - end) * sizeof(*m->maps));
+	if (first != end)
+		memmove(&m->maps[first], &m->maps[end], (m->nr - end) * sizeof(*m->maps));
 	m->nr -= end - first;
 	image_insert(s, m, map);
 }

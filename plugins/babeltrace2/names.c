@@ -197,7 +197,12 @@ static void add_location(struct resolver *r, const struct flame_location *l, con
 			.name = flame_intern(r->p, l->frames[i].name, l->frames[i].name_len),
 			.module = module ? flame_intern(r->p, module, strlen(module)) : 0,
 			.kind = l->frames[i].kind,
+			.line = l->frames[i].line,
 		};
+		const char *file = l->frames[i].file;
+
+		if (file)
+			info.file = flame_intern(r->p, file, strlen(file));
 
 		if (!list_add(r, &info))
 			sink_fail(r->s, FLAME_ENOMEM);
@@ -361,7 +366,7 @@ static void note_meta(struct resolver *r)
 	bool one_host = first && first->hostname, one_tool = first && first->tool;
 	int64_t from = s->first_time > s->from ? s->first_time : s->from, to = s->last_time < s->to ? s->last_time : s->to;
 
-	for (size_t i = 1; i < s->nr_traces; i++) {
+	for (size_t i = 1; first && i < s->nr_traces; i++) {
 		one_host &= s->traces[i]->host == first->host;
 		one_tool &= same_text(s->traces[i]->tool, first->tool);
 	}
@@ -378,11 +383,10 @@ static void note_meta(struct resolver *r)
 	flame_lost_add(r->p, s->counts.lost_events);
 }
 
-struct flame_profile *names_resolve(struct sink *s, const struct series *series, uint32_t kinds,
-				    struct flame_symbols *symbols)
+struct flame_profile *names_resolve(struct sink *s, const struct series *series,
+				    const struct flame_profile_options *options, struct flame_symbols *symbols)
 {
-	struct flame_profile_options options = { .kinds = kinds, .root = FLAME_ROOT_NONE };
-	struct resolver r = { .s = s, .symbols = symbols, .p = flame_profile_new(&options) };
+	struct resolver r = { .s = s, .symbols = symbols, .p = flame_profile_new(options) };
 	bool *used = calloc(flame_nr_stacks(s->raw), sizeof(*used));
 	int err = FLAME_ENOMEM;
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "../../core/folded.h"
+#include "../../core/report.h"
 #include "sink.h"
 
 #define ULL(n) ((unsigned long long)(n))
@@ -222,6 +223,27 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 	return err;
 }
 
+static int write_report(const struct sink *s, const struct series *series, const struct flame_profile *p, FILE *out)
+{
+	struct flame_report_options options = { .count = s->params.count };
+	const char *format = s->params.report_format;
+	struct flame_owner owner = { 0 };
+	struct flame_report report;
+	int err;
+
+	flame_report_init(&report, &options, &owner);
+	err = flame_report_add(&report, p, 1, series->kind, "the trace");
+	if (!err && format && !strcmp(format, "json"))
+		err = flame_report_write_json(&report, out);
+	else if (!err && format && !strcmp(format, "text"))
+		err = flame_report_write_text(&report, out);
+	else if (!err)
+		err = flame_report_write_markdown(&report, out);
+	flame_report_release(&report);
+	flame_owner_release(&owner);
+	return err;
+}
+
 static int write_one(const struct sink *s, const struct series *series, const struct flame_profile *p,
 		     enum writer writer, FILE *out)
 {
@@ -231,6 +253,8 @@ static int write_one(const struct sink *s, const struct series *series, const st
 
 	if (writer == WRITER_FOLDED)
 		return flame_folded_write(p, &folded, out);
+	if (writer == WRITER_REPORT)
+		return write_report(s, series, p, out);
 	return write_svg(s, series, p, out);
 }
 
@@ -316,12 +340,15 @@ static int write_all(struct sink *s, const struct series *series, struct flame_s
 	int status = 0;
 
 	for (enum writer w = 0; w < NR_WRITERS && !status; w++) {
-		bool all = w != WRITER_FOLDED || s->params.annotate;
+		struct flame_profile_options options = {
+			.kinds = w != WRITER_FOLDED || s->params.annotate ? FLAME_ALL_KINDS : 0, .root = FLAME_ROOT_NONE,
+			.keep_module = w == WRITER_REPORT, .keep_line = w == WRITER_REPORT,
+		};
 		struct flame_profile *p;
 
 		if (!s->params.outputs[w])
 			continue;
-		p = names_resolve(s, series, all ? FLAME_ALL_KINDS : 0, symbols);
+		p = names_resolve(s, series, &options, symbols);
 		if (!p || transform(s, &p)) {
 			append_cause(s, "cannot put the profile together: %s", flame_strerror(s->error ? s->error : FLAME_ENOMEM));
 			status = -1;
@@ -355,7 +382,7 @@ int output_write(struct sink *s)
 	const struct params *prm = &s->params;
 	struct flame_symbol_options options = {
 		.symbol_dir = prm->symbols, .symfs = prm->symfs, .kallsyms = prm->kallsyms, .no_inline = prm->no_inline,
-		.debuginfod = true,
+		.debuginfod = true, .lines = prm->outputs[WRITER_REPORT] != NULL,
 	};
 	const struct series *series;
 	struct flame_symbols *symbols;

@@ -24,7 +24,7 @@ static const char *const type_names[] = {
 	[TYPE_TEXTS] = "string or array of strings",
 };
 
-const char *const writer_names[NR_WRITERS] = { [WRITER_SVG] = "svg", [WRITER_FOLDED] = "folded" };
+const char *const writer_names[NR_WRITERS] = { [WRITER_SVG] = "svg", [WRITER_FOLDED] = "folded", [WRITER_REPORT] = "report" };
 
 struct param {
 	const char *name;
@@ -190,12 +190,17 @@ static bool parse_time(struct params *p)
 
 static char *check(struct params *p)
 {
+	static const char *const formats[] = { "markdown", "text", "json" };
 	static const char *const roots[] = { "comm", "pid", "tid", "cpu", "hostname", "none" };
 	struct flame_transform_options transform = { .only = p->only, .exclude = p->exclude, .focus = p->focus };
-	bool known = !p->root;
+	bool known = !p->root, format_known = !p->report_format;
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !known; i++)
 		known = !strcmp(roots[i], p->root);
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]) && !format_known; i++)
+		format_known = !strcmp(formats[i], p->report_format);
+	if (!format_known)
+		return message("parameter 'report-format' must be markdown, text or json, not '%s'", p->report_format);
 	if (!known)
 		return message("parameter 'root' must be comm, pid, tid, cpu, hostname or none, not '%s'", p->root);
 	if (p->time && !parse_time(p))

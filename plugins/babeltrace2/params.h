@@ -8,7 +8,7 @@
 #include "../../core/render/svg.h"
 #include "../../core/transform.h"
 
-enum writer { WRITER_SVG, WRITER_FOLDED, NR_WRITERS };
+enum writer { WRITER_SVG, WRITER_FOLDED, WRITER_REPORT, NR_WRITERS };
 
 /* Numbers that a filter lets pass; none: all. */
 struct numbers {
@@ -24,6 +24,7 @@ struct texts {
 struct params {
 	char *outputs[NR_WRITERS];	/* owned; NULL: not wanted; "-": standard output */
 	char *event, *root, *time;
+	char *report_format;
 	struct numbers pids, tids;
 	struct texts comms, pairs;
 	bool count, addresses, annotate, header, quiet, no_inline;

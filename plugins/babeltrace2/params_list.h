@@ -7,6 +7,8 @@
 PARAM("output", TEXT, 0, "file to write what the sink is called after to; \"-\", the default, is standard output")
 PARAM("svg", TEXT, OFFSET(outputs[WRITER_SVG]), "file to write the picture to as well")
 PARAM("folded", TEXT, OFFSET(outputs[WRITER_FOLDED]), "file to write folded text to as well")
+PARAM("report", TEXT, OFFSET(outputs[WRITER_REPORT]), "file to write a report to as well: where the time goes, and whether that can be trusted")
+PARAM("report-format", TEXT, OFFSET(report_format), "markdown (the default), text or json")
 PARAM("event", TEXT, OFFSET(event), "what to show: calls, off-cpu, spans, or an event that has stacks")
 PARAM("count", BOOL, OFFSET(count), "count calls, samples or spans instead of adding up their values")
 PARAM("root", TEXT, OFFSET(root), "root frame: comm (the default), pid, tid, cpu, hostname or none")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * plugin.c - what babeltrace2 finds when it loads the plugin: sink.flame.svg and sink.flame.folded.
+ * plugin.c - what babeltrace2 finds when it loads the plugin: sink.flame.svg, sink.flame.folded and
+ * sink.flame.report.
  */
 #include "plugin.h"
 
@@ -47,6 +48,15 @@ static bt_component_class_initialize_method_status init_folded(bt_self_component
 	(void)configuration;
 	(void)data;
 	return flame_sink_initialize(self, params, WRITER_FOLDED);
+}
+
+static bt_component_class_initialize_method_status init_report(bt_self_component_sink *self,
+							       bt_self_component_sink_configuration *configuration,
+							       const bt_value *params, void *data)
+{
+	(void)configuration;
+	(void)data;
+	return flame_sink_initialize(self, params, WRITER_REPORT);
 }
 
 static bt_component_class_get_supported_mip_versions_method_status
@@ -130,3 +140,12 @@ BT_PLUGIN_SINK_COMPONENT_CLASS_FINALIZE_METHOD(folded, flame_sink_finalize);
 BT_PLUGIN_SINK_COMPONENT_CLASS_GRAPH_IS_CONFIGURED_METHOD(folded, flame_sink_configured);
 BT_PLUGIN_SINK_COMPONENT_CLASS_GET_SUPPORTED_MIP_VERSIONS_METHOD(folded, get_mip_versions);
 BT_PLUGIN_SINK_COMPONENT_CLASS_QUERY_METHOD(folded, query);
+
+BT_PLUGIN_SINK_COMPONENT_CLASS(report, flame_sink_consume);
+BT_PLUGIN_SINK_COMPONENT_CLASS_DESCRIPTION(report, "Write a report: where the time goes, and whether that can be trusted");
+BT_PLUGIN_SINK_COMPONENT_CLASS_HELP(report, help);
+BT_PLUGIN_SINK_COMPONENT_CLASS_INITIALIZE_METHOD(report, init_report);
+BT_PLUGIN_SINK_COMPONENT_CLASS_FINALIZE_METHOD(report, flame_sink_finalize);
+BT_PLUGIN_SINK_COMPONENT_CLASS_GRAPH_IS_CONFIGURED_METHOD(report, flame_sink_configured);
+BT_PLUGIN_SINK_COMPONENT_CLASS_GET_SUPPORTED_MIP_VERSIONS_METHOD(report, get_mip_versions);
+BT_PLUGIN_SINK_COMPONENT_CLASS_QUERY_METHOD(report, query);

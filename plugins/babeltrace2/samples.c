@@ -102,6 +102,7 @@ static flame_stack push_chain(struct sink *s, const struct pending *p)
 	uint8_t flags[2 * BT2_CHAIN_MAX + 2];
 	flame_stack stack = p->root;
 
+	memset(flags, 0, p->nr);
 	find_flags(words, p->nr - 1, flags);
 	if (p->truncated)
 		stack = flame_stack_push(s->raw, stack, text_frame(s, "[truncated]", 11, FLAME_MARKER));

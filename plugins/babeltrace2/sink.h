@@ -435,8 +435,8 @@ flame_frame code_frame(struct sink *s, const struct image *image, uint64_t addre
 /* As above, shown as @name. */
 flame_frame code_frame_named(struct sink *s, const struct image *image, uint64_t address, const char *name);
 /* Return: a new profile of @series alone, whose addresses have names; NULL without memory. */
-struct flame_profile *names_resolve(struct sink *s, const struct series *series, uint32_t kinds,
-				    struct flame_symbols *symbols);
+struct flame_profile *names_resolve(struct sink *s, const struct series *series,
+				    const struct flame_profile_options *options, struct flame_symbols *symbols);
 
 /* ---- maps.c ---- */
 /* Return: a new image with the mappings of @copy, which may be NULL; NULL without memory. */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """cases.py PLUGIN_DIR TMP - forged traces through the sinks, and what must come out of them."""
+import json
 import os
 import re
 import signal
@@ -435,6 +436,12 @@ def command_line():
     r = sink(p, 'folded="%s",svg="%s"' % (text, svg), "svg")
     check("several outputs, none of them called output", r.returncode == 0 and not r.stdout and
           "</svg>" in open(svg, encoding="utf-8").read(), r.stderr)
+    r = sink(p, 'report-format="json",folded="%s"' % text, "report")
+    report = json.loads(r.stdout or "{}")
+    check("a report as JSON", r.returncode == 0 and "[unknown]+0x1" in json.dumps(report), r.stdout[:500] + r.stderr)
+    r = sink(p, 'report="-",output="%s"' % svg, "svg")
+    check("a report beside the picture", r.returncode == 0 and r.stdout.startswith("# Profile of") and "</svg>" in
+          open(svg, encoding="utf-8").read(), r.stdout[:500] + r.stderr)
     r = sink(p, 'title="A & B",nametype="Call:",factor=2,total=5000,fontwidth=0.6,bgcolors="blue",strip-hex=true', "svg")
     check("parameters of the picture", r.returncode == 0 and "A &amp; B" in r.stdout and "[unknown]+0x... (" in r.stdout and
           "40.00%" in r.stdout, r.stderr)
@@ -442,7 +449,7 @@ def command_line():
                          ("count=\"yes\"", "'count' must be of type boolean"), ("pid=\"x\"", "'pid' must be of type integer"),
                          ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
                          ("only=\"(\"", "regular expression"), ("colors=\"nope\"", "no palette 'nope'"), ("width=-1", "'width'"),
-                         ("bgcolors=\"nope\"", "no background 'nope'"), ("factor=-1", "'factor'"), ("tid=[]", "'tid' must be of type"),
+                         ("report-format=\"x\"", "'report-format' must be markdown"), ("bgcolors=\"nope\"", "no background 'nope'"), ("factor=-1", "'factor'"), ("tid=[]", "'tid' must be of type"),
                          ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("fontsize=\"9\"", "of type number")):
         r = sink(p, params)
         check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
