@@ -146,41 +146,49 @@ static int put_item(const struct compare_list *list, const struct flame_compared
 	return err;
 }
 
-static int put_list(const struct flame_diff *d, const struct flame_compare_write_options *o, bool is_paths, FILE *out)
+static int put_list(const struct compare_list *list, FILE *out)
 {
-	const char *key = is_paths ? "paths" : "functions";
-	struct compare_list list;
-	int err = compare_list_init(&list, d, o, is_paths);
+	const char *key = list->is_paths ? "paths" : "functions";
+	int err = 0;
 
-	if (!err) {
-		fprintf(out, ",\n  \"%stest\": ", is_paths ? "paths_" : "");
-		put_test(&list.comparison, out);
-		fprintf(out, ",\n  \"%s_left_out\": %zu,\n  \"%s\": [", key,
-			list.nr_changed_out + list.nr_noise_out + list.nr_small, key);
-	}
-	for (size_t i = 0; !err && i < list.nr_rows; i++) {
+	fprintf(out, ",\n  \"%stest\": ", list->is_paths ? "paths_" : "");
+	put_test(&list->comparison, out);
+	fprintf(out, ",\n  \"%s_left_out\": %zu,\n  \"%s\": [", key,
+		list->nr_changed_out + list->nr_noise_out + list->nr_small, key);
+	for (size_t i = 0; !err && i < list->nr_rows; i++) {
 		fputs(i ? ",\n    " : "\n    ", out);
-		err = put_item(&list, &list.comparison.items[list.rows[i]], out);
+		err = put_item(list, &list->comparison.items[list->rows[i]], out);
 	}
-	if (!err)
-		fputs(list.nr_rows ? "\n  ]" : "]", out);
-	compare_list_release(&list);
+	fputs(list->nr_rows ? "\n  ]" : "]", out);
 	return err;
 }
 
-int flame_compare_write_json(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
+static void put_head(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
 {
-	int err;
-
 	fprintf(out, "{\n  \"format\": \"fgdiff\",\n  \"schema\": %d,\n", SCHEMA);
 	put_input("before", &o->before, &d->before, out);
 	put_input("after", &o->after, &d->after, out);
 	put_warnings(o, out);
 	fprintf(out, "  \"normalized\": %s", d->normalized ? "true" : "false");
-	err = put_list(d, o, false, out);
+}
+
+int flame_compare_write_json(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
+{
+	struct compare_list functions, paths = { 0 };
+	int err = compare_list_init(&functions, d, o, false);
+
+	/* Nothing is written before all is known. */
 	if (!err && o->paths)
-		err = put_list(d, o, true, out);
+		err = compare_list_init(&paths, d, o, true);
+	if (!err) {
+		put_head(d, o, out);
+		err = put_list(&functions, out);
+	}
+	if (!err && o->paths)
+		err = put_list(&paths, out);
 	if (!err)
 		fputs("\n}\n", out);
+	compare_list_release(&functions);
+	compare_list_release(&paths);
 	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }

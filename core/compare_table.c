@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "meta.h"
 #include "number.h"
 #include "table.h"
 #include "units.h"
@@ -20,13 +21,7 @@
 /* Names reach a terminal. */
 static void put_text(struct flame_span text, FILE *out)
 {
-	if (!text.len)
-		fputs("[unknown]", out);
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.s[i];
-
-		putc(c < 0x20 || c == 0x7f ? '?' : c, out);
-	}
+	flame_text_write(text.len ? text : (struct flame_span){ "[unknown]", 9 }, out);
 }
 
 static void put_value(int64_t value, uint32_t scale, FILE *out)
@@ -157,32 +152,36 @@ static int put_rows(const struct compare_list *list, const char *title, size_t f
 	return err;
 }
 
-static int put_list(const struct flame_diff *d, const struct flame_compare_write_options *options, bool is_paths, FILE *out)
+static int put_list(const struct compare_list *list, FILE *out)
 {
-	struct compare_list list;
-	int err = compare_list_init(&list, d, options, is_paths);
+	int err;
 
-	if (!err && is_paths)
+	if (list->is_paths)
 		fputs("\nPaths\n", out);
-	if (!err) {
-		put_test(&list, out);
-		err = put_rows(&list, "Changed (* significantly)", 0, list.nr_changed, list.nr_changed_out, out);
-	}
+	put_test(list, out);
+	err = put_rows(list, "Changed (* significantly)", 0, list->nr_changed, list->nr_changed_out, out);
 	if (!err)
-		err = put_rows(&list, "Within noise", list.nr_changed, list.nr_rows, list.nr_noise_out, out);
-	if (!err && list.nr_small)
-		fprintf(out, "\n%zu below %g %% before and after (--min)\n", list.nr_small, options->min);
-	compare_list_release(&list);
+		err = put_rows(list, "Within noise", list->nr_changed, list->nr_rows, list->nr_noise_out, out);
+	if (!err && list->nr_small)
+		fprintf(out, "\n%zu below %g %% before and after (--min)\n", list->nr_small, list->options->min);
 	return err;
 }
 
 int flame_compare_write_table(const struct flame_diff *d, const struct flame_compare_write_options *options, FILE *out)
 {
-	int err;
+	struct compare_list functions, paths = { 0 };
+	int err = compare_list_init(&functions, d, options, false);
 
-	put_head(d, options, out);
-	err = put_list(d, options, false, out);
+	/* Nothing is written before all is known. */
 	if (!err && options->paths)
-		err = put_list(d, options, true, out);
+		err = compare_list_init(&paths, d, options, true);
+	if (!err) {
+		put_head(d, options, out);
+		err = put_list(&functions, out);
+	}
+	if (!err && options->paths)
+		err = put_list(&paths, out);
+	compare_list_release(&functions);
+	compare_list_release(&paths);
 	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }
