@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include "json_write.h"
-#include "number.h"
-#include "table.h"
 #include "units.h"
 
 #define SCHEMA 1
@@ -24,14 +22,6 @@ static void put_string(struct flame_span text, FILE *out)
 static void put_words(const char *text, FILE *out)
 {
 	put_string((struct flame_span){ text, strlen(text) }, out);
-}
-
-static void put_value(int64_t value, uint32_t scale, FILE *out)
-{
-	char text[FLAME_NUMBER_MAX];
-	size_t n = flame_number_write(text, value, scale);
-
-	fwrite(text, 1, n, out);
 }
 
 static void put_input(const char *key, const struct flame_compare_input *input, const struct flame_diff_side *side, FILE *out)
@@ -48,7 +38,7 @@ static void put_input(const char *key, const struct flame_compare_input *input, 
 	fputs(",\n    \"kind\": ", out);
 	put_words(flame_value_kind_name(type->kind), out);
 	fputs(",\n    \"total\": ", out);
-	put_value(side->total, side->scale, out);
+	compare_write_value(side->total, side->scale, out);
 	fprintf(out, ",\n    \"samples\": %llu,\n    \"samples_by\": ", (unsigned long long)side->nr_samples);
 	put_words(compare_numbering(side->numbering), out);
 	fprintf(out, ",\n    \"duration_ns\": %llu,\n    \"frequency_hz\": %u\n  },\n",
@@ -76,11 +66,11 @@ static void put_test(const struct flame_comparison *c, FILE *out)
 static void put_change(const char *key, const struct flame_change *c, uint32_t scale, FILE *out)
 {
 	fprintf(out, "\"%s\": { \"before\": ", key);
-	put_value(c->before.value, scale, out);
+	compare_write_value(c->before.value, scale, out);
 	fputs(", \"after\": ", out);
-	put_value(c->after.value, scale, out);
+	compare_write_value(c->after.value, scale, out);
 	fputs(", \"delta\": ", out);
-	put_value(c->after.value - c->before.value, scale, out);
+	compare_write_value(c->after.value - c->before.value, scale, out);
 	fprintf(out, ", \"share_before\": %.4f, \"share_after\": %.4f, \"change\": %.4f, \"interval\": [%.4f, %.4f], ",
 		100 * c->before.part.share, 100 * c->after.part.share, compare_points(flame_change_of_share(c), 4),
 		compare_points(c->interval.low, 4), compare_points(c->interval.high, 4));
@@ -105,21 +95,17 @@ static void put_name(const struct compare_list *list, flame_frame frame, FILE *o
 
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 {
-	uint32_t *path = NULL;
-	size_t nr = 0, room = 0;
+	size_t nr;
+	uint32_t *path = compare_list_path(list, box, &nr);
 
-	for (; box; box = list->layout.boxes[box].caller) {
-		if (!array_reserve((void **)&path, &room, nr + 1, sizeof(*path))) {
-			free(path);
-			return FLAME_ENOMEM;
-		}
-		path[nr++] = box;
-	}
+	if (!path)
+		return FLAME_ENOMEM;
 	fputs("\"path\": [", out);
-	while (nr--) {
-		put_name(list, list->layout.boxes[path[nr]].frame, out);
-		fputs(nr ? ", " : "]", out);
+	for (size_t i = 0; i < nr; i++) {
+		fputs(i ? ", " : "", out);
+		put_name(list, list->layout.boxes[path[i]].frame, out);
 	}
+	fputs("]", out);
 	free(path);
 	return 0;
 }

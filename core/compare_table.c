@@ -14,22 +14,12 @@
 #include <string.h>
 
 #include "meta.h"
-#include "number.h"
-#include "table.h"
 #include "units.h"
 
 /* Names reach a terminal. */
 static void put_text(struct flame_span text, FILE *out)
 {
 	flame_text_write(text.len ? text : (struct flame_span){ "[unknown]", 9 }, out);
-}
-
-static void put_value(int64_t value, uint32_t scale, FILE *out)
-{
-	char text[FLAME_NUMBER_MAX];
-	size_t n = flame_number_write(text, value, scale);
-
-	fwrite(text, 1, n, out);
 }
 
 static void put_side(const char *what, const struct flame_diff_side *side, const struct flame_compare_input *input,
@@ -41,7 +31,7 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 	fprintf(out, "%s ", what);
 	put_text((struct flame_span){ input->name, strlen(input->name) }, out);
 	fputs(": ", out);
-	put_value(side->total, side->scale, out);
+	compare_write_value(side->total, side->scale, out);
 	fputc(' ', out);
 	put_text((struct flame_span){ countname, strlen(countname) }, out);
 	if (flame_amount(amount, side->total, side->scale, unit))
@@ -88,20 +78,14 @@ static void put_name(const struct compare_list *list, flame_frame frame, FILE *o
 /* Path, root first. */
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 {
-	uint32_t *path = NULL;
-	size_t nr = 0, room = 0;
+	size_t nr;
+	uint32_t *path = compare_list_path(list, box, &nr);
 
-	for (; box; box = list->layout.boxes[box].caller) {
-		if (!array_reserve((void **)&path, &room, nr + 1, sizeof(*path))) {
-			free(path);
-			return FLAME_ENOMEM;
-		}
-		path[nr++] = box;
-	}
-	while (nr--) {
-		put_name(list, list->layout.boxes[path[nr]].frame, out);
-		if (nr)
-			fputc(';', out);
+	if (!path)
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		fputs(i ? ";" : "", out);
+		put_name(list, list->layout.boxes[path[i]].frame, out);
 	}
 	free(path);
 	return 0;

@@ -114,7 +114,8 @@ double flame_fisher(struct flame_portion before, struct flame_portion after, dou
 	all = h.nr_before + h.nr_after;
 	if (least)
 		*least = 1;
-	if (!(h.nr_before > 0 && h.nr_after > 0))
+	/* Of none, or of all, there is nothing that could differ. */
+	if (!(h.nr_before > 0 && h.nr_after > 0 && h.k > 0 && h.k < all))
 		return 1;
 	if (least)
 		*least = twice(fmin(hypergeometric_at(&h, fmin(h.k, h.nr_after)), hypergeometric_at(&m, fmin(h.k, h.nr_before))));
