@@ -24,7 +24,8 @@ static void put_words(const char *text, FILE *out)
 	put_string((struct flame_span){ text, strlen(text) }, out);
 }
 
-static void put_input(const char *key, const struct flame_compare_input *input, const struct flame_diff_side *side, FILE *out)
+static void put_input(const char *key, const struct flame_compare_input *input, const struct flame_diff_side *side,
+		      FILE *out)
 {
 	const struct flame_type_info *type = flame_type_get(input->profile, input->type);
 	const struct flame_meta *meta = flame_meta_get(input->profile);
@@ -60,7 +61,8 @@ static void put_test(const struct flame_comparison *c, FILE *out)
 	fputs("{ \"name\": ", out);
 	put_words(flame_compare_test(&c->options), out);
 	fprintf(out, ", \"interval\": \"Newcombe, each for itself\", \"confidence\": %g, \"dispersion\": %.6g, "
-		"\"changes\": %zu, \"tested\": %zu }", 100 * c->options.confidence, c->options.dispersion, c->nr_changes, c->nr_tests);
+		"\"changes\": %zu, \"tested\": %zu }",
+		100 * c->options.confidence, c->options.dispersion, c->nr_changes, c->nr_tests);
 }
 
 static void put_change(const char *key, const struct flame_change *c, uint32_t scale, FILE *out)

@@ -141,8 +141,9 @@ uint32_t *compare_list_path(const struct compare_list *list, uint32_t box, size_
 void compare_write_value(int64_t value, uint32_t scale, FILE *out)
 {
 	char text[FLAME_NUMBER_MAX];
+	size_t n = flame_number_write(text, value, scale);
 
-	fwrite(text, 1, flame_number_write(text, value, scale), out);
+	fwrite(text, 1, n, out);
 }
 
 double compare_points(double share, int digits)

@@ -117,7 +117,8 @@ static int put_row(const struct compare_list *list, const struct flame_compared 
 	return err;
 }
 
-static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out, FILE *out)
+static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out,
+		    FILE *out)
 {
 	int err = 0;
 
@@ -126,7 +127,8 @@ static int put_rows(const struct compare_list *list, const char *title, size_t f
 		fputs(" nothing\n", out);
 		return 0;
 	}
-	fprintf(out, "\n   total:                      %g %% interval of    self:\n", 100 * list->comparison.options.confidence);
+	fprintf(out, "\n   total:                      %g %% interval of    self:\n",
+		100 * list->comparison.options.confidence);
 	fprintf(out, "  before    after   change   the change             before    after   change   %s\n",
 		list->is_paths ? "path" : "function");
 	for (size_t i = from; !err && i < to; i++)

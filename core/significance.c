@@ -190,7 +190,7 @@ static size_t count_testable(struct flame_test *const *order, size_t nr, double 
 
 size_t flame_holm(struct flame_test *tests, size_t nr, double alpha)
 {
-	struct flame_test **order = malloc((nr + 1) * sizeof(*order));
+	struct flame_test **order = malloc((nr + 1) * sizeof(void *));
 	double adjusted = 0;
 	size_t able;
 
@@ -200,9 +200,9 @@ size_t flame_holm(struct flame_test *tests, size_t nr, double alpha)
 		order[i] = &tests[i];
 		tests[i].adjusted = 1;
 	}
-	qsort(order, nr, sizeof(*order), compare_least);
+	qsort(order, nr, sizeof(void *), compare_least);
 	able = count_testable(order, nr, alpha);
-	qsort(order, able, sizeof(*order), compare_p);
+	qsort(order, able, sizeof(void *), compare_p);
 	for (size_t i = 0; i < able; i++) {
 		adjusted = fmax(adjusted, fmin(1, order[i]->p * (double)(able - i)));
 		order[i]->adjusted = adjusted;

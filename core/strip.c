@@ -221,8 +221,8 @@ static bool ends_with(struct flame_span s, const char *word)
 
 /* What stands before numbers that count things of one kind; only lower case matters. */
 static const char *const counters[] = {
-	"thread", "worker", "thread ", "worker ", "thread_", "worker_", "tid=", "pid=", "$proxy", "accessor", ".func", ".gowrap",
-	"$_", "'lambda",
+	"thread", "worker", "thread ", "worker ", "thread_", "worker_", "tid=", "pid=", "$proxy", "accessor", ".func",
+	".gowrap", "$_", "'lambda",
 };
 
 static bool is_in_lambda(struct flame_span before)
