@@ -13,6 +13,7 @@
 #include "units.h"
 
 #define SCHEMA 1
+#define PATHS_TOP 1000	/* each is spelt from the root: all of them could be the square of the input */
 
 static void put_string(struct flame_span text, FILE *out)
 {
@@ -162,12 +163,15 @@ static void put_head(const struct flame_diff *d, const struct flame_compare_writ
 
 int flame_compare_write_json(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
 {
+	struct flame_compare_write_options of_paths = *o;
 	struct compare_list functions, paths = { 0 };
 	int err = compare_list_init(&functions, d, o, false);
 
+	of_paths.top = o->top ? o->top : PATHS_TOP;
+
 	/* Nothing is written before all is known. */
 	if (!err && o->paths)
-		err = compare_list_init(&paths, d, o, true);
+		err = compare_list_init(&paths, d, &of_paths, true);
 	if (!err) {
 		put_head(d, o, out);
 		err = put_list(&functions, out);
