@@ -36,7 +36,7 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 	put_text((struct flame_span){ countname, strlen(countname) }, out);
 	if (flame_amount(amount, side->total, side->scale, unit))
 		fprintf(out, " = %s", amount);
-	if (side->numbering == FLAME_NUMBERED)
+	if (side->numbering == FLAME_NUMBERED && (side->scale || side->total != (int64_t)side->nr_samples))
 		fprintf(out, " in %llu samples", (unsigned long long)side->nr_samples);
 	else if (side->numbering == FLAME_NUMBERED_STACKS)
 		fprintf(out, " in at least %llu samples", (unsigned long long)side->nr_samples);
