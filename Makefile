@@ -87,7 +87,7 @@ PROGRAMS := fgconv fgrender fgdiff
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf
 SCRIPTS := $(wildcard .ci/* tools/completion tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/fuzz/build \
+		      tests/lint tests/cover tests/cli/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/diff_noise tests/fuzz/build \
 		      tests/babeltrace2/run tests/record/*.sh plugins/perf/perf-flame plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)
