@@ -88,7 +88,7 @@ PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw fuzz_report
 SCRIPTS := $(wildcard .ci/* tools/completion tools/libperf tests/run tests/check tests/damage tests/everything tests/docs tests/install \
-		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/bench/perf/run tests/fuzz/build \
+		      tests/lint tests/cover tests/cli/run tests/doctor/run tests/symbols/run tests/browser/run tests/bench/run tests/bench/formats tests/bench/record tests/bench/diff_noise tests/bench/perf/run tests/fuzz/build \
 		      tests/babeltrace2/run tests/common.sh tests/record/*.sh tests/perf-patch plugins/perf/perf-flame plugins/perf/perf-shim plugins/perf/scripts/*)
 MAN := fgconv.1 fgrender.1 fgdiff.1 fgreport.1 fgdoctor.1 fgrecord.1 flamegraph.3 flame-formats.7
 COMPLETION := $(foreach p,$(PROGRAMS),$(p).bash _$(p) $(p).fish)

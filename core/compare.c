@@ -158,7 +158,7 @@ static bool is_seen(const struct flame_change *c)
 
 static int test_all(struct flame_comparison *c)
 {
-	struct flame_change **changes = malloc((2 * c->nr_items + 1) * sizeof(*changes));
+	struct flame_change **changes = malloc((2 * c->nr_items + 1) * sizeof(void *));
 	double deviations = flame_deviations(c->options.confidence);
 	size_t nr = 0;
 	int err;
@@ -314,7 +314,7 @@ int flame_compare_boxes(struct flame_comparison *c, const struct flame_diff *d, 
 
 int flame_compare_again(struct flame_comparison *c, const uint32_t *rows, size_t nr)
 {
-	struct flame_change **changes = malloc((nr + 1) * sizeof(*changes));
+	struct flame_change **changes = malloc((nr + 1) * sizeof(void *));
 	int err;
 
 	if (!changes)

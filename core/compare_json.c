@@ -10,11 +10,10 @@
 #include <string.h>
 
 #include "json_write.h"
-#include "number.h"
-#include "table.h"
 #include "units.h"
 
 #define SCHEMA 1
+#define PATHS_TOP 1000	/* each is spelt from the root: all of them could be the square of the input */
 
 static void put_string(struct flame_span text, FILE *out)
 {
@@ -26,15 +25,8 @@ static void put_words(const char *text, FILE *out)
 	put_string((struct flame_span){ text, strlen(text) }, out);
 }
 
-static void put_value(int64_t value, uint32_t scale, FILE *out)
-{
-	char text[FLAME_NUMBER_MAX];
-	size_t n = flame_number_write(text, value, scale);
-
-	fwrite(text, 1, n, out);
-}
-
-static void put_input(const char *key, const struct flame_compare_input *input, const struct flame_diff_side *side, FILE *out)
+static void put_input(const char *key, const struct flame_compare_input *input, const struct flame_diff_side *side,
+		      FILE *out)
 {
 	const struct flame_type_info *type = flame_type_get(input->profile, input->type);
 	const struct flame_meta *meta = flame_meta_get(input->profile);
@@ -48,7 +40,7 @@ static void put_input(const char *key, const struct flame_compare_input *input, 
 	fputs(",\n    \"kind\": ", out);
 	put_words(flame_value_kind_name(type->kind), out);
 	fputs(",\n    \"total\": ", out);
-	put_value(side->total, side->scale, out);
+	compare_write_value(side->total, side->scale, out);
 	fprintf(out, ",\n    \"samples\": %llu,\n    \"samples_by\": ", (unsigned long long)side->nr_samples);
 	put_words(compare_numbering(side->numbering), out);
 	fprintf(out, ",\n    \"duration_ns\": %llu,\n    \"frequency_hz\": %u\n  },\n",
@@ -70,17 +62,18 @@ static void put_test(const struct flame_comparison *c, FILE *out)
 	fputs("{ \"name\": ", out);
 	put_words(flame_compare_test(&c->options), out);
 	fprintf(out, ", \"interval\": \"Newcombe, each for itself\", \"confidence\": %g, \"dispersion\": %.6g, "
-		"\"changes\": %zu, \"tested\": %zu }", 100 * c->options.confidence, c->options.dispersion, c->nr_changes, c->nr_tests);
+		"\"changes\": %zu, \"tested\": %zu }",
+		100 * c->options.confidence, c->options.dispersion, c->nr_changes, c->nr_tests);
 }
 
 static void put_change(const char *key, const struct flame_change *c, uint32_t scale, FILE *out)
 {
 	fprintf(out, "\"%s\": { \"before\": ", key);
-	put_value(c->before.value, scale, out);
+	compare_write_value(c->before.value, scale, out);
 	fputs(", \"after\": ", out);
-	put_value(c->after.value, scale, out);
+	compare_write_value(c->after.value, scale, out);
 	fputs(", \"delta\": ", out);
-	put_value(c->after.value - c->before.value, scale, out);
+	compare_write_value(c->after.value - c->before.value, scale, out);
 	fprintf(out, ", \"share_before\": %.4f, \"share_after\": %.4f, \"change\": %.4f, \"interval\": [%.4f, %.4f], ",
 		100 * c->before.part.share, 100 * c->after.part.share, compare_points(flame_change_of_share(c), 4),
 		compare_points(c->interval.low, 4), compare_points(c->interval.high, 4));
@@ -105,21 +98,17 @@ static void put_name(const struct compare_list *list, flame_frame frame, FILE *o
 
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 {
-	uint32_t *path = NULL;
-	size_t nr = 0, room = 0;
+	size_t nr;
+	uint32_t *path = compare_list_path(list, box, &nr);
 
-	for (; box; box = list->layout.boxes[box].caller) {
-		if (!array_reserve((void **)&path, &room, nr + 1, sizeof(*path))) {
-			free(path);
-			return FLAME_ENOMEM;
-		}
-		path[nr++] = box;
-	}
+	if (!path)
+		return FLAME_ENOMEM;
 	fputs("\"path\": [", out);
-	while (nr--) {
-		put_name(list, list->layout.boxes[path[nr]].frame, out);
-		fputs(nr ? ", " : "]", out);
+	for (size_t i = 0; i < nr; i++) {
+		fputs(i ? ", " : "", out);
+		put_name(list, list->layout.boxes[path[i]].frame, out);
 	}
+	fputs("]", out);
 	free(path);
 	return 0;
 }
@@ -146,41 +135,52 @@ static int put_item(const struct compare_list *list, const struct flame_compared
 	return err;
 }
 
-static int put_list(const struct flame_diff *d, const struct flame_compare_write_options *o, bool is_paths, FILE *out)
+static int put_list(const struct compare_list *list, FILE *out)
 {
-	const char *key = is_paths ? "paths" : "functions";
-	struct compare_list list;
-	int err = compare_list_init(&list, d, o, is_paths);
+	const char *key = list->is_paths ? "paths" : "functions";
+	int err = 0;
 
-	if (!err) {
-		fprintf(out, ",\n  \"%stest\": ", is_paths ? "paths_" : "");
-		put_test(&list.comparison, out);
-		fprintf(out, ",\n  \"%s_left_out\": %zu,\n  \"%s\": [", key,
-			list.nr_changed_out + list.nr_noise_out + list.nr_small, key);
-	}
-	for (size_t i = 0; !err && i < list.nr_rows; i++) {
+	fprintf(out, ",\n  \"%stest\": ", list->is_paths ? "paths_" : "");
+	put_test(&list->comparison, out);
+	fprintf(out, ",\n  \"%s_left_out\": %zu,\n  \"%s\": [", key,
+		list->nr_changed_out + list->nr_noise_out + list->nr_small, key);
+	for (size_t i = 0; !err && i < list->nr_rows; i++) {
 		fputs(i ? ",\n    " : "\n    ", out);
-		err = put_item(&list, &list.comparison.items[list.rows[i]], out);
+		err = put_item(list, &list->comparison.items[list->rows[i]], out);
 	}
-	if (!err)
-		fputs(list.nr_rows ? "\n  ]" : "]", out);
-	compare_list_release(&list);
+	fputs(list->nr_rows ? "\n  ]" : "]", out);
 	return err;
 }
 
-int flame_compare_write_json(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
+static void put_head(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
 {
-	int err;
-
 	fprintf(out, "{\n  \"format\": \"fgdiff\",\n  \"schema\": %d,\n", SCHEMA);
 	put_input("before", &o->before, &d->before, out);
 	put_input("after", &o->after, &d->after, out);
 	put_warnings(o, out);
 	fprintf(out, "  \"normalized\": %s", d->normalized ? "true" : "false");
-	err = put_list(d, o, false, out);
+}
+
+int flame_compare_write_json(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
+{
+	struct flame_compare_write_options of_paths = *o;
+	struct compare_list functions, paths = { 0 };
+	int err = compare_list_init(&functions, d, o, false);
+
+	of_paths.top = o->top ? o->top : PATHS_TOP;
+
+	/* Nothing is written before all is known. */
 	if (!err && o->paths)
-		err = put_list(d, o, true, out);
+		err = compare_list_init(&paths, d, &of_paths, true);
+	if (!err) {
+		put_head(d, o, out);
+		err = put_list(&functions, out);
+	}
+	if (!err && o->paths)
+		err = put_list(&paths, out);
 	if (!err)
 		fputs("\n}\n", out);
+	compare_list_release(&functions);
+	compare_list_release(&paths);
 	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "number.h"
 #include "order.h"
 
 struct sorter {
@@ -124,6 +125,25 @@ void compare_list_release(struct compare_list *list)
 	flame_layout_release(&list->layout);
 	flame_comparison_release(&list->comparison);
 	free(list->rows);
+}
+
+uint32_t *compare_list_path(const struct compare_list *list, uint32_t box, size_t *nr)
+{
+	const struct flame_box *boxes = list->layout.boxes;
+	uint32_t *path = malloc((boxes[box].depth + 1) * sizeof(*path));
+
+	*nr = boxes[box].depth;
+	for (size_t i = *nr; path && i-- > 0; box = boxes[box].caller)
+		path[i] = box;
+	return path;
+}
+
+void compare_write_value(int64_t value, uint32_t scale, FILE *out)
+{
+	char text[FLAME_NUMBER_MAX];
+	size_t n = flame_number_write(text, value, scale);
+
+	fwrite(text, 1, n, out);
 }
 
 double compare_points(double share, int digits)

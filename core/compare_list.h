@@ -28,6 +28,10 @@ static inline bool is_changed(const struct flame_compared *item)
 	return item->total.significant || item->self.significant;
 }
 
+/* Return: the boxes from the root's child to @box, *@nr of them; owned by the caller; NULL without memory. */
+uint32_t *compare_list_path(const struct compare_list *list, uint32_t box, size_t *nr);
+/* Write @value / 10^@scale. */
+void compare_write_value(int64_t value, uint32_t scale, FILE *out);
 /* Return: @share in percent, rounded to @digits behind the point, and never -0. */
 double compare_points(double share, int digits);
 /* Return: "new", "gone" or "". */

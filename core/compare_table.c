@@ -13,28 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "number.h"
-#include "table.h"
+#include "meta.h"
 #include "units.h"
 
 /* Names reach a terminal. */
 static void put_text(struct flame_span text, FILE *out)
 {
-	if (!text.len)
-		fputs("[unknown]", out);
-	for (size_t i = 0; i < text.len; i++) {
-		unsigned char c = (unsigned char)text.s[i];
-
-		putc(c < 0x20 || c == 0x7f ? '?' : c, out);
-	}
-}
-
-static void put_value(int64_t value, uint32_t scale, FILE *out)
-{
-	char text[FLAME_NUMBER_MAX];
-	size_t n = flame_number_write(text, value, scale);
-
-	fwrite(text, 1, n, out);
+	flame_text_write(text.len ? text : (struct flame_span){ "[unknown]", 9 }, out);
 }
 
 static void put_side(const char *what, const struct flame_diff_side *side, const struct flame_compare_input *input,
@@ -46,12 +31,12 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 	fprintf(out, "%s ", what);
 	put_text((struct flame_span){ input->name, strlen(input->name) }, out);
 	fputs(": ", out);
-	put_value(side->total, side->scale, out);
+	compare_write_value(side->total, side->scale, out);
 	fputc(' ', out);
 	put_text((struct flame_span){ countname, strlen(countname) }, out);
 	if (flame_amount(amount, side->total, side->scale, unit))
 		fprintf(out, " = %s", amount);
-	if (side->numbering == FLAME_NUMBERED)
+	if (side->numbering == FLAME_NUMBERED && (side->scale || side->total != (int64_t)side->nr_samples))
 		fprintf(out, " in %llu samples", (unsigned long long)side->nr_samples);
 	else if (side->numbering == FLAME_NUMBERED_STACKS)
 		fprintf(out, " in at least %llu samples", (unsigned long long)side->nr_samples);
@@ -93,20 +78,14 @@ static void put_name(const struct compare_list *list, flame_frame frame, FILE *o
 /* Path, root first. */
 static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 {
-	uint32_t *path = NULL;
-	size_t nr = 0, room = 0;
+	size_t nr;
+	uint32_t *path = compare_list_path(list, box, &nr);
 
-	for (; box; box = list->layout.boxes[box].caller) {
-		if (!array_reserve((void **)&path, &room, nr + 1, sizeof(*path))) {
-			free(path);
-			return FLAME_ENOMEM;
-		}
-		path[nr++] = box;
-	}
-	while (nr--) {
-		put_name(list, list->layout.boxes[path[nr]].frame, out);
-		if (nr)
-			fputc(';', out);
+	if (!path)
+		return FLAME_ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		fputs(i ? ";" : "", out);
+		put_name(list, list->layout.boxes[path[i]].frame, out);
 	}
 	free(path);
 	return 0;
@@ -138,7 +117,8 @@ static int put_row(const struct compare_list *list, const struct flame_compared 
 	return err;
 }
 
-static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out, FILE *out)
+static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out,
+		    FILE *out)
 {
 	int err = 0;
 
@@ -147,7 +127,8 @@ static int put_rows(const struct compare_list *list, const char *title, size_t f
 		fputs(" nothing\n", out);
 		return 0;
 	}
-	fprintf(out, "\n   total:                      %g %% interval of    self:\n", 100 * list->comparison.options.confidence);
+	fprintf(out, "\n   total:                      %g %% interval of    self:\n",
+		100 * list->comparison.options.confidence);
 	fprintf(out, "  before    after   change   the change             before    after   change   %s\n",
 		list->is_paths ? "path" : "function");
 	for (size_t i = from; !err && i < to; i++)
@@ -157,32 +138,36 @@ static int put_rows(const struct compare_list *list, const char *title, size_t f
 	return err;
 }
 
-static int put_list(const struct flame_diff *d, const struct flame_compare_write_options *options, bool is_paths, FILE *out)
+static int put_list(const struct compare_list *list, FILE *out)
 {
-	struct compare_list list;
-	int err = compare_list_init(&list, d, options, is_paths);
+	int err;
 
-	if (!err && is_paths)
+	if (list->is_paths)
 		fputs("\nPaths\n", out);
-	if (!err) {
-		put_test(&list, out);
-		err = put_rows(&list, "Changed (* significantly)", 0, list.nr_changed, list.nr_changed_out, out);
-	}
+	put_test(list, out);
+	err = put_rows(list, "Changed (* significantly)", 0, list->nr_changed, list->nr_changed_out, out);
 	if (!err)
-		err = put_rows(&list, "Within noise", list.nr_changed, list.nr_rows, list.nr_noise_out, out);
-	if (!err && list.nr_small)
-		fprintf(out, "\n%zu below %g %% before and after (--min)\n", list.nr_small, options->min);
-	compare_list_release(&list);
+		err = put_rows(list, "Within noise", list->nr_changed, list->nr_rows, list->nr_noise_out, out);
+	if (!err && list->nr_small)
+		fprintf(out, "\n%zu below %g %% before and after (--min)\n", list->nr_small, list->options->min);
 	return err;
 }
 
 int flame_compare_write_table(const struct flame_diff *d, const struct flame_compare_write_options *options, FILE *out)
 {
-	int err;
+	struct compare_list functions, paths = { 0 };
+	int err = compare_list_init(&functions, d, options, false);
 
-	put_head(d, options, out);
-	err = put_list(d, options, false, out);
+	/* Nothing is written before all is known. */
 	if (!err && options->paths)
-		err = put_list(d, options, true, out);
+		err = compare_list_init(&paths, d, options, true);
+	if (!err) {
+		put_head(d, options, out);
+		err = put_list(&functions, out);
+	}
+	if (!err && options->paths)
+		err = put_list(&paths, out);
+	compare_list_release(&functions);
+	compare_list_release(&paths);
 	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }

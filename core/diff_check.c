@@ -52,7 +52,8 @@ static void check_load(const struct check *c)
 	if (differs_much(a, b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE lasts %.3g s, AFTER %.3g s: %s", a, b, remedy(c));
 	if (differs_much((double)nr_a, (double)nr_b) && !is_chance((double)nr_a, (double)nr_b))
-		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE has %llu samples, AFTER %llu: another load or time was recorded, not only other code; %s",
+		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE has %llu samples, AFTER %llu: another load or time was recorded, "
+			       "not only other code; %s",
 			       (unsigned long long)nr_a, (unsigned long long)nr_b, remedy(c));
 	if (c->tested && (nr_a < FEW || nr_b < FEW))
 		flame_diag_add(c->diag, FLAME_WARNING, "%s has %llu sample%s only: all but very large changes are within noise",
@@ -80,8 +81,8 @@ static void check_machine(const struct check *c)
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE ran on %.64s, AFTER on %.64s",
 			       flame_string_get(c->before, a->runtime).s, flame_string_get(c->after, b->runtime).s);
 	if (a->depth_max && b->depth_max && a->depth_max != b->depth_max)
-		flame_diag_add(c->diag, FLAME_WARNING, "stacks of BEFORE have at most %u frames, those of AFTER %u: deep ones seem to differ",
-			       a->depth_max, b->depth_max);
+		flame_diag_add(c->diag, FLAME_WARNING, "stacks of BEFORE have at most %u frames, those of AFTER %u: "
+			       "deep ones seem to differ", a->depth_max, b->depth_max);
 }
 
 /* Samples of which some function is in both. */
@@ -102,7 +103,8 @@ static void check_common(const struct check *c)
 		common |= sides[i] == 3;
 	if (sides && !common)
 		flame_diag_add(c->diag, FLAME_WARNING,
-			       "no function that runs in BEFORE runs in AFTER: these may be different programs, or their names may hold ids (--strip-ids)");
+			       "no function that runs in BEFORE runs in AFTER: these may be different programs, "
+			       "or their names may hold ids (--strip-ids)");
 	free(sides);
 }
 

@@ -460,18 +460,26 @@ static int write_in_order(struct writer *w)
 	return ok ? 0 : FLAME_ENOMEM;
 }
 
-static void write_header(const struct writer *w)
+void flame_folded_write_header(const struct flame_profile *p, flame_type type, FILE *out)
 {
-	const struct flame_type_info *type = flame_type_get(w->p, w->options->type);
-	struct flame_span name = flame_string_get(w->p, type->name), unit = flame_string_get(w->p, type->unit);
+	const struct flame_type_info *info = flame_type_get(p, type);
+	const char *kind = flame_value_kind_name(info->kind);
+	const struct {
+		const char *key;
+		struct flame_span text;
+	} lines[] = {
+		{ "event", flame_string_get(p, info->name) },
+		{ "unit", flame_string_get(p, info->unit) },
+		{ "kind", { kind, strlen(kind) } },
+	};
 
-	if (name.len)
-		fprintf(w->out, "# event: %.*s\n", (int)name.len, name.s);
-	if (unit.len)
-		fprintf(w->out, "# unit: %.*s\n", (int)unit.len, unit.s);
-	if (*flame_value_kind_name(type->kind))
-		fprintf(w->out, "# kind: %s\n", flame_value_kind_name(type->kind));
-	flame_meta_write(w->p, w->out);
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		if (!lines[i].text.len)
+			continue;
+		fprintf(out, "# %s: ", lines[i].key);
+		flame_text_write(lines[i].text, out);
+		putc('\n', out);
+	}
 }
 
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)
@@ -479,8 +487,10 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 	struct writer w = { .p = p, .options = options, .out = out, .buf = malloc(OUT_SIZE) };
 	int err = w.buf && prepare_names(&w) ? 0 : FLAME_ENOMEM;
 
-	if (!err && options->header)
-		write_header(&w);
+	if (!err && options->header) {
+		flame_folded_write_header(p, options->type, out);
+		flame_meta_write(p, out);
+	}
 	if (!err)
 		err = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);
 	if (!err)

@@ -25,6 +25,9 @@ struct flame_folded_options {
 	bool header;		/* "# event: …", "# unit: …" and "# kind: …" first */
 };
 
+/* Write "# event: …", "# unit: …" and "# kind: …", as far as they are known of @type. */
+void flame_folded_write_header(const struct flame_profile *p, flame_type type, FILE *out);
+
 /*
  * Write folded text: a line a stack, sorted by frame names (in order of arrival where the profile
  * keeps it), zeros left out. ';' in a name becomes ':', a control byte '?'.

@@ -109,8 +109,7 @@ void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from)
 	flame_meta_time(p, from->meta.last_ns);
 }
 
-/* Lines end at control bytes, which a hostile recording may hold. */
-static void write_string(struct flame_span s, FILE *out)
+void flame_text_write(struct flame_span s, FILE *out)
 {
 	for (size_t i = 0; i < s.len; i++)
 		putc((unsigned char)s.s[i] < ' ' || s.s[i] == 127 ? '?' : s.s[i], out);
@@ -128,7 +127,7 @@ void flame_meta_write(const struct flame_profile *p, FILE *out)
 			continue;
 		fprintf(out, "# %s: ", lines[i].key);
 		if (lines[i].shape == STRING)
-			write_string(flame_string_get(p, (flame_string)value), out);
+			flame_text_write(flame_string_get(p, (flame_string)value), out);
 		else
 			fprintf(out, "%llu%s%s", (unsigned long long)value, *lines[i].unit ? " " : "", lines[i].unit);
 		putc('\n', out);

@@ -114,7 +114,8 @@ double flame_fisher(struct flame_portion before, struct flame_portion after, dou
 	all = h.nr_before + h.nr_after;
 	if (least)
 		*least = 1;
-	if (!(h.nr_before > 0 && h.nr_after > 0))
+	/* Of none, or of all, there is nothing that could differ. */
+	if (!(h.nr_before > 0 && h.nr_after > 0 && h.k > 0 && h.k < all))
 		return 1;
 	if (least)
 		*least = twice(fmin(hypergeometric_at(&h, fmin(h.k, h.nr_after)), hypergeometric_at(&m, fmin(h.k, h.nr_before))));
@@ -189,7 +190,7 @@ static size_t count_testable(struct flame_test *const *order, size_t nr, double 
 
 size_t flame_holm(struct flame_test *tests, size_t nr, double alpha)
 {
-	struct flame_test **order = malloc((nr + 1) * sizeof(*order));
+	struct flame_test **order = malloc((nr + 1) * sizeof(void *));
 	double adjusted = 0;
 	size_t able;
 
@@ -199,9 +200,9 @@ size_t flame_holm(struct flame_test *tests, size_t nr, double alpha)
 		order[i] = &tests[i];
 		tests[i].adjusted = 1;
 	}
-	qsort(order, nr, sizeof(*order), compare_least);
+	qsort(order, nr, sizeof(void *), compare_least);
 	able = count_testable(order, nr, alpha);
-	qsort(order, able, sizeof(*order), compare_p);
+	qsort(order, able, sizeof(void *), compare_p);
 	for (size_t i = 0; i < able; i++) {
 		adjusted = fmax(adjusted, fmin(1, order[i]->p * (double)(able - i)));
 		order[i]->adjusted = adjusted;

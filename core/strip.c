@@ -170,7 +170,7 @@ static size_t bare_hex(struct flame_span s, size_t at, const char **with)
 	return nr_digits && (n >= MIN_HEX || in_angle) ? n : 0;
 }
 
-/* "$$Lambda$14/0x0000000800c03000", "$$Lambda.0x00007f" */
+/* "$$Lambda$14/0x0000000800c03000", "$$Lambda.0x00007f", "$$Lambda$87+0x00007f3334007a08/1172131546" */
 static size_t java_lambda(struct flame_span s, size_t at, const char **with)
 {
 	size_t end = at + 8;
@@ -178,7 +178,7 @@ static size_t java_lambda(struct flame_span s, size_t at, const char **with)
 	*with = "$$Lambda";
 	if (!span_starts(span_from(s, at), *with))
 		return 0;
-	while (end + 1 < s.len && strchr("$/.", s.s[end]) && is_digit(s.s[end + 1])) {
+	while (end + 1 < s.len && strchr("$/.+", s.s[end]) && is_digit(s.s[end + 1])) {
 		size_t hex = hex_number(s, end + 1);
 
 		end += 1 + (hex ? hex : count(s, end + 1, is_digit));
@@ -221,8 +221,8 @@ static bool ends_with(struct flame_span s, const char *word)
 
 /* What stands before numbers that count things of one kind; only lower case matters. */
 static const char *const counters[] = {
-	"thread", "worker", "thread ", "worker ", "thread_", "worker_", "tid=", "pid=", "$proxy", "accessor", ".func", ".gowrap",
-	"$_", "'lambda",
+	"thread", "worker", "thread ", "worker ", "thread_", "worker_", "tid=", "pid=", "$proxy", "accessor", ".func",
+	".gowrap", "$_", "'lambda",
 };
 
 static bool is_in_lambda(struct flame_span before)

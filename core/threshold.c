@@ -82,11 +82,8 @@ static bool matches(const struct checker *c, const struct threshold *t, const st
 	return !t->is_total && !regexec(&t->re, name.s, 0, NULL, 0);
 }
 
-static int collect_rows(struct checker *c)
+static void collect_rows(struct checker *c)
 {
-	c->rows = malloc((c->functions.nr_items + 1) * sizeof(*c->rows));
-	if (!c->rows)
-		return FLAME_ENOMEM;
 	for (size_t i = 0; i < c->functions.nr_items; i++) {
 		bool named = false;
 
@@ -99,7 +96,6 @@ static int collect_rows(struct checker *c)
 		if (named)
 			c->rows[c->nr_rows++] = (uint32_t)i;
 	}
-	return 0;
 }
 
 static void report_frame(struct checker *c, struct threshold *t, const struct flame_compared *item)
@@ -108,8 +104,8 @@ static void report_frame(struct checker *c, struct threshold *t, const struct fl
 	const struct flame_change *change = &item->total;
 
 	if (t->nr_met++ < MAX_NAMED)
-		flame_diag_add(c->diag, FLAME_ERROR, "%s is met: %.*s grew from %.2f%% to %.2f%%, by %.2f points (%g %% interval %+.2f to %+.2f)",
-			       t->text, (int)name.len, name.s, 100 * change->before.part.share, 100 * change->after.part.share,
+		flame_diag_add(c->diag, FLAME_ERROR, "%s is met: %.*s grew from %.2f%% to %.2f%%, by %.2f points "
+			       "(%g %% interval %+.2f to %+.2f)", t->text, (int)name.len, name.s, 100 * change->before.part.share, 100 * change->after.part.share,
 			       100 * flame_change_of_share(change), 100 * c->functions.options.confidence,
 			       100 * change->interval.low, 100 * change->interval.high);
 }
@@ -147,14 +143,17 @@ static int apply_frames(struct checker *c, const struct flame_compare_options *o
 
 	shares.by_count = false;
 	err = flame_compare_functions(&c->functions, c->diff, &shares);
-	if (!err)
-		err = collect_rows(c);
-	if (!err)
-		err = flame_compare_again(&c->functions, c->rows, c->nr_rows);
+	if (err)
+		return err;
+	c->rows = malloc((c->functions.nr_items + 1) * sizeof(*c->rows));
+	if (c->rows)
+		collect_rows(c);
+	err = c->rows ? flame_compare_again(&c->functions, c->rows, c->nr_rows) : FLAME_ENOMEM;
 	for (size_t i = 0; !err && i < c->nr; i++) {
 		if (!c->thresholds[i].is_total)
 			check_frames(c, &c->thresholds[i]);
 	}
+	free(c->rows);
 	flame_comparison_release(&c->functions);
 	return err;
 }
@@ -199,6 +198,5 @@ int flame_thresholds_apply(const struct flame_diff *d, const struct flame_compar
 		regfree(&c.thresholds[i].re);
 	}
 	free(c.thresholds);
-	free(c.rows);
 	return err;
 }

@@ -393,6 +393,25 @@ static void check_error(const char *text, int want)
 	}
 }
 
+/* What is gone stands beside what is new: both have to fit. */
+static void check_wide_differential(void)
+{
+	static const int64_t values[] = { INT64_MAX / 2, INT64_MAX / 2 + 2 };
+	struct flame_layout_options o = { .type = 2, .before = 1 };
+	struct flame_profile *p = flame_profile_new(NULL);
+	struct flame_layout l;
+
+	for (int i = 0; i < 2; i++) {
+		flame_string name = flame_intern(p, i ? "new" : "gone", i ? 3 : 4);
+		flame_type type = flame_type_row(p, &(struct flame_type_info){ .name = name });
+		flame_frame f = flame_frame_row(p, &(struct flame_frame_info){ .name = name });
+
+		flame_sample_add(p, &(struct flame_sample){ .stack = flame_stack_push(p, 0, f), .type = type, .value = values[i] });
+	}
+	assert_int_equal(flame_layout_init(&l, p, &o), FLAME_EOVERFLOW);
+	flame_profile_free(p);
+}
+
 static void test_errors(void **state)
 {
 	(void)state;
@@ -400,6 +419,7 @@ static void test_errors(void **state)
 	check_error("a -1\n", FLAME_EARG);
 	check_error("a 5\nb -1\n", FLAME_EARG);
 	check_error("a 9223372036854775807\nb 1\n", FLAME_EOVERFLOW);
+	check_wide_differential();
 }
 
 /* Recursion on depth would not survive this. */

@@ -43,6 +43,7 @@ static void test_ids(void **state)
 		{ "Thread 17", "Thread N" }, { "worker7", "workerN" }, { "kworker/0:1-events", "kworker/N:N-events" },
 		{ "swapper/3", "swapper/N" }, { "[main tid=4711]", "[main tid=N]" },
 		{ "App$$Lambda$14/0x0000000800c03000.apply", "App$$Lambda.apply" }, { "App$$Lambda.0x00007f.run", "App$$Lambda.run" },
+		{ "Work$$Lambda$87+0x00007f3334007a08/1172131546.run", "Work$$Lambda.run" },
 		{ "App.lambda$main$0", "App.lambda$main$N" }, { "GeneratedMethodAccessor12.invoke", "GeneratedMethodAccessorN.invoke" },
 		{ "com.sun.proxy.$Proxy31.call", "com.sun.proxy.$ProxyN.call" },
 		{ "main::{lambda()#2}::operator()", "main::{lambda()#N}::operator()" }, { "f::{closure#0}", "f::{closure#N}" },

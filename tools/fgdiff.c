@@ -27,28 +27,15 @@ static bool wants(const struct tool *tool, const char *format)
 	return !strcmp(tool->to ? tool->to : "folded", format);
 }
 
-/* What both count stands above the columns wherever they are no numbers of samples. */
-static void write_header(const struct comparison *c, FILE *out)
-{
-	const struct flame_type_info *type = flame_type_get(c->after, c->after_type);
-	struct flame_span name = flame_string_get(c->after, type->name), unit = flame_string_get(c->after, type->unit);
-
-	if (name.len)
-		fprintf(out, "# event: %.*s\n", (int)name.len, name.s);
-	if (unit.len)
-		fprintf(out, "# unit: %.*s\n", (int)unit.len, unit.s);
-	if (*flame_value_kind_name(type->kind))
-		fprintf(out, "# kind: %s\n", flame_value_kind_name(type->kind));
-}
-
 static int write_folded(const struct tool *tool, const struct comparison *c, FILE *out)
 {
 	struct flame_folded_options folded = {
 		.type = c->diff.after.type, .before = c->diff.before.type, .kinds = FLAME_ALL_KINDS,
 	};
 
+	/* What is counted, wherever that is no number of samples. */
 	if (tool->header || c->countname)
-		write_header(c, out);
+		flame_folded_write_header(c->after, c->after_type, out);
 	return flame_folded_write(c->diff.profile, &folded, out);
 }
 
@@ -181,6 +168,15 @@ static int read_both(struct tool *tool, struct comparison *c)
 	return c->after_type && comparable(tool, c->before, c->before_type, c->after, c->after_type) ? 0 : 1;
 }
 
+/* Runs are added up by the name of what they count. */
+static bool counts_same(const struct flame_profile *a, flame_type a_type, const struct flame_profile *b, flame_type b_type)
+{
+	struct flame_span s = flame_string_get(a, flame_type_get(a, a_type)->name);
+	struct flame_span t = flame_string_get(b, flame_type_get(b, b_type)->name);
+
+	return s.len == t.len && !memcmp(s.s, t.s, s.len);
+}
+
 /* Return: one more run of @p's type @type, which gets it in *@run_type; NULL after printing why there is none. */
 static struct flame_profile *read_run(struct tool *tool, const char *path, const struct flame_profile *p, flame_type type,
 				      flame_type *run_type)
@@ -193,8 +189,7 @@ static struct flame_profile *read_run(struct tool *tool, const char *path, const
 	*run_type = run ? tool_choose_type(tool, input, run) : 0;
 	if (!*run_type)
 		goto out;
-	if (!differs(p, flame_type_get(p, type)->name, run, flame_type_get(run, *run_type)->name) &&
-	    comparable(tool, p, type, run, *run_type))
+	if (counts_same(p, type, run, *run_type) && comparable(tool, p, type, run, *run_type))
 		return run;
 	tool_message(tool, "error", "%s is no run of the same: it counts something else", path);
 out:

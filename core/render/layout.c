@@ -96,7 +96,8 @@ static int add_self(struct builder *b, struct sums *to, const struct flame_sampl
 {
 	int64_t *all = s->type == b->options->type ? &b->all.now : &b->all.before;
 
-	if (__builtin_add_overflow(*all, s->value, all))
+	/* Widths are of both, where nothing is in common. */
+	if (__builtin_add_overflow(*all, s->value, all) || b->all.now > INT64_MAX - b->all.before)
 		return FLAME_EOVERFLOW;
 	if (s->type == b->options->type) {
 		to->now += s->value;

@@ -286,6 +286,15 @@ static void add_remark(struct picture *pic, const char *format, ...)
 	va_end(args);
 }
 
+static bool has_change(const struct picture *pic)
+{
+	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
+		if (!(pic->layout.boxes[i].flags & FLAME_BOX_REST) && !svg_is_noise(pic, i))
+			return true;
+	}
+	return false;
+}
+
 /* How the picture is to be read, in the picture: it is passed on without the command that drew it. */
 static void make_remarks(struct picture *pic)
 {
@@ -302,7 +311,9 @@ static void make_remarks(struct picture *pic)
 			   pic->decimals);
 	if (views[pic->o->view])
 		add_remark(pic, "%s", views[pic->o->view]);
-	if (pic->o->view != FLAME_VIEW_ELIDED)
+	if (pic->comparison.nr_items && !has_change(pic))
+		add_remark(pic, "No frame changed by more than noise");
+	else if (pic->o->view != FLAME_VIEW_ELIDED)
 		add_remark(pic, "Colours: change of the %s of %s; the full colour is %.3g%% of all and more",
 			   pic->o->compare.by_count ? "count" : "share",
 			   pic->o->delta_self ? "the frame itself" : "the frame and all that it calls",

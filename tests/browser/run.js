@@ -39,6 +39,24 @@ function render(name, folded, args)
 	url[name] = pathToFileURL(output).href;
 }
 
+/* The same by fgdiff, which tells noise from change. */
+function renderDiff(name, before, after, args)
+{
+	const files = [before, after].map((text, i) => {
+		const file = path.join(dir, name + i + '.folded');
+
+		fs.writeFileSync(file, text);
+		return file;
+	});
+	const output = path.join(dir, name + '.svg');
+	const r = spawnSync(path.join(path.dirname(fgrender), 'fgdiff'),
+		['-q', '--to', 'svg', '-o', output, ...args, ...files]);
+
+	if (r.status !== 0)
+		throw new Error('fgdiff failed: ' + r.stderr);
+	url[name] = pathToFileURL(output).href;
+}
+
 function wrapInPage(name, body)
 {
 	const file = path.join(dir, name + '.html');
@@ -63,6 +81,8 @@ function prepare()
 	render('icicle', FOLDED, ['--inverted']);
 	render('fixed', FOLDED, ['--width', '900']);
 	render('diff', DIFF, []);
+	renderDiff('noise', 'main;a 500\nmain;b 400\nmain;old 100\n', 'main;a 510\nmain;b 1490\n', ['--normalize']);
+	renderDiff('elided', 'main;a 500\nmain;b;old 75\nmain;old 25\n', 'main;a 500\nmain;b 500\n', ['--view', 'elided']);
 	render('rest', many(30000), []);
 	render('large', many(20000), ['--minwidth', '0']);
 	render('deep', Array.from({ length: 5000 }, (_, i) => 'f' + i % 9).join(';') + ' 7\n', []);
@@ -349,6 +369,27 @@ const tests = {
 		equal(b.label, 'old');
 		await page.open(url.diff + '#search=old');
 		matches((await box('1 frame too narrow now: old')).classes, /\bm\b/);
+	},
+
+	async 'noise is told of, and scaled counts are short'() {
+		await page.open(url.noise);
+		let b = await box('main (');
+
+		await page.move(b.cx, b.cy);
+		equal(await text('details'), 'Function: main (before 2,000, now 2,000 samples, 100.00% of all; ' +
+			'change 0.00%, self 0.00%, within noise)');
+		b = await box('a (');
+		await page.move(b.cx, b.cy);
+		equal(await text('details'), 'Function: a (before 1,000, now 510 samples, 25.50% of all; ' +
+			'change -24.50%, self -24.50%)');
+		equal(b.label, 'a');
+	},
+
+	async 'what is gone fills the picture when nothing else is drawn'() {
+		await page.open(url.elided);
+		near((await box('main (')).w, 1180);
+		near((await box('b (')).w, 1180 * 0.75);
+		near((await box('1 frame too narrow now: old')).w, 1180 * 0.75);
 	},
 
 	async 'rests are hatched, keep their title and do not zoom'() {
