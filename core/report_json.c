@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_json.c - the report for programs. fgreport(1) documents the schema; members may be added,
- * those that are there keep their names and meaning while "version" is 1.
+ * those that are there keep their names and meaning while "schema" is 1.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -363,8 +363,8 @@ int flame_report_write_json(const struct flame_report *r, FILE *out)
 	struct writer w = { .out = out, .is_first = true, .depth = 1 };
 
 	fputc('{', out);
-	put_string(&w, "schema", "fgreport");
-	put_whole(&w, "version", 1);
+	put_string(&w, "format", "fgreport");
+	put_whole(&w, "schema", 1);
 	put_number(&w, "min", r->options.min);
 	open_in(&w, "profiles", '[');
 	for (size_t i = 0; i < r->nr_parts; i++)
