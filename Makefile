@@ -327,7 +327,7 @@ $(O)/generate $(O)/measure: $(O)/%: tests/bench/%.c $(O)/flags
 bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/run --bin $(O) --dir $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
-bench-babeltrace2: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
+bench-ctf: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
 	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
 
 bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
@@ -350,7 +350,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-perf-patch check-truth check-valgrind lint cover bench bench-babeltrace2 bench-perf fuzz everything clean FORCE
+	check-perf-patch check-truth check-valgrind lint cover bench bench-ctf bench-perf fuzz everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

@@ -188,7 +188,8 @@ struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int
 	struct thread **recent = &s->recent_threads[(uint32_t)tid % RECENT], *t;
 	const struct pointers *p = &s->by_tid;
 
-	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
+	for (uint32_t i = (uint32_t)hash_ids(trace->host, pid, tid) & p->mask; p->slots && p->slots[i];
+	     i = (i + 1) & p->mask) {
 		t = p->slots[i];
 		if (t->tid == tid && t->pid == pid && t->host == trace->host)
 			return *recent = t;
