@@ -151,7 +151,8 @@ RECORD_BUFFERS := $(O)/tools/record_missing.o
 endif
 RECORD_OBJ := $(patsubst %,$(O)/tools/record_%.o,open reader event target proc output) $(RECORD_BUFFERS)
 
-$(O)/fgrecord: $(RECORD_OBJ)
+# The library stands here too: without it, an fgrecord that was linked before would pass for new.
+$(O)/fgrecord: $(RECORD_OBJ) $(wildcard $(O)/libperf/lib/libperf.a)
 
 libperf: ## build libperf from the kernel's source (Debian: linux-source), for fgrecord
 	@tools/libperf '$(LIBPERF_SOURCE)' '$(abspath $(O))/libperf'
