@@ -189,8 +189,13 @@ bool record_target_go(struct record_target *t, const struct tool *tool)
 void record_target_end(struct record_target *t, const struct tool *tool)
 {
 	int status;
+	pid_t ended = t->child ? waitpid(t->child, &status, WNOHANG) : -1;
 
-	if (!t->child || waitpid(t->child, &status, WNOHANG) != t->child)
+	/* It was started to be recorded: as with perf record, it does not outlive the recording. */
+	if (!ended && !kill(t->child, SIGTERM) && !tool->quiet)
+		tool_message(tool, "note", "the recording is over: %s, process %d, was ended by SIGTERM; -p records what is to run on",
+			     tool->record.command[0], (int)t->child);
+	if (ended != t->child)
 		return;
 	t->child = 0;
 	if (tool->quiet)
