@@ -34,7 +34,8 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 	compare_write_value(side->total, side->scale, out);
 	fputc(' ', out);
 	put_text((struct flame_span){ countname, strlen(countname) }, out);
-	if (flame_amount(amount, side->total, side->scale, unit))
+	/* With --count these are samples, whatever their values measure. */
+	if (!flame_profile_options(input->profile)->count && flame_amount(amount, side->total, side->scale, unit))
 		fprintf(out, " = %s", amount);
 	if (side->numbering == FLAME_NUMBERED && (side->scale || side->total != (int64_t)side->nr_samples))
 		fprintf(out, " in %llu samples", (unsigned long long)side->nr_samples);

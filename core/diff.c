@@ -110,7 +110,8 @@ static int add_side(struct flame_diff *d, struct flame_diff_side *side, const ch
 	side->numbering = flame_numbering_of(from, from_type);
 	side->kind = info.kind;
 	info.name = flame_intern(d->profile, name, strlen(name));
-	info.unit = flame_string_copy(d->profile, from, info.unit);
+	/* --count: what is counted are samples, whatever their values measure. */
+	info.unit = flame_profile_options(from)->count ? 0 : flame_string_copy(d->profile, from, info.unit);
 	info.scale = factor->scale;
 	side->type = flame_type_row(d->profile, &info);
 	if (map)
@@ -159,9 +160,9 @@ static int fill(struct flame_diff *d, const struct flame_profile *before, flame_
 }
 
 int flame_diff_init(struct flame_diff *diff, const struct flame_profile *before, flame_type before_type,
-		    const struct flame_profile *after, flame_type after_type, bool normalize)
+		    const struct flame_profile *after, flame_type after_type, bool normalize, uint32_t kinds)
 {
-	struct flame_profile_options options = { .kinds = FLAME_ALL_KINDS };
+	struct flame_profile_options options = { .kinds = kinds };
 	int err;
 
 	*diff = (struct flame_diff){ .profile = flame_profile_new(&options), .normalized = normalize };
@@ -172,6 +173,7 @@ int flame_diff_init(struct flame_diff *diff, const struct flame_profile *before,
 		err = sum_values(&diff->after, after, after_type);
 	if (!err)
 		err = fill(diff, before, before_type, after, after_type);
+	flame_frames_forget_kinds(diff->profile);
 	flame_meta_copy(diff->profile, after);
 	if (err)
 		flame_diff_release(diff);

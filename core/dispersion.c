@@ -25,7 +25,7 @@ int flame_dispersion_add(struct flame_dispersion *d, const struct flame_profile 
 	struct flame_comparison c;
 	struct flame_diff diff;
 	double chi;
-	int err = flame_diff_init(&diff, a, a_type, b, b_type, false);
+	int err = flame_diff_init(&diff, a, a_type, b, b_type, false, FLAME_DIFF_KINDS);
 
 	if (err)
 		return err;

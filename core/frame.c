@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "merge.h"
 #include "tables.h"
 
 /* Strings. */
@@ -134,4 +135,12 @@ const struct flame_frame_info *flame_frame_get(const struct flame_profile *p, fl
 uint32_t flame_nr_frames(const struct flame_profile *p)
 {
 	return (uint32_t)p->nr_frames;
+}
+
+void flame_frames_forget_kinds(struct flame_profile *p)
+{
+	for (size_t i = 1; i < p->nr_frames; i++) {
+		if (!(p->options.kinds & FLAME_KIND_BIT(p->frames[i].kind)))
+			p->frames[i].kind = FLAME_USER;
+	}
 }

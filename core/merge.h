@@ -21,4 +21,7 @@ flame_type flame_type_copy(struct flame_profile *p, const struct flame_profile *
  */
 int flame_samples_copy(struct flame_profile *p, const struct flame_profile *from, const uint32_t *stacks);
 
+/* Frames whose kind @p does not tell apart, and which are thus of the first that came, become FLAME_USER. */
+void flame_frames_forget_kinds(struct flame_profile *p);
+
 #endif

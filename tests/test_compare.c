@@ -29,7 +29,7 @@ static void open_pair(struct pair *pair, struct flame_profile *before, struct fl
 {
 	pair->before = before;
 	pair->after = after;
-	assert_int_equal(flame_diff_init(&pair->diff, before, 1, after, 1, false), 0);
+	assert_int_equal(flame_diff_init(&pair->diff, before, 1, after, 1, false, FLAME_DIFF_KINDS), 0);
 }
 
 static void open_texts(struct pair *pair, const char *before, const char *after)

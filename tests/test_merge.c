@@ -113,7 +113,7 @@ static void test_diff(void **state)
 	struct flame_diff d;
 
 	(void)state;
-	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, false), 0);
+	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, false, FLAME_ALL_KINDS), 0);
 	assert_folded(d.profile, 1, "new 0 0.25\nold 7 0\nx 2 3\nx;y 0 5\nx;y_[k] 1.5 1\n");
 	flame_diff_release(&d);
 	flame_profile_free(a);
@@ -129,14 +129,14 @@ static void test_normalize(void **state)
 	struct flame_diff d;
 
 	(void)state;
-	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, true), 0);
+	assert_int_equal(flame_diff_init(&d, a, 1, b, 1, true, FLAME_ALL_KINDS), 0);
 	assert_folded(d.profile, 1, "x 12.5 15\ny 2.5 0\n");
 	assert_int_equal(d.before.total, 12);
 	flame_diff_release(&d);
-	assert_int_equal(flame_diff_init(&d, c, 1, z, 1, true), 0);
+	assert_int_equal(flame_diff_init(&d, c, 1, z, 1, true, FLAME_ALL_KINDS), 0);
 	assert_folded(d.profile, 1, "x 13.333333 0\ny 6.666667 0\nz 0 20\n");
 	flame_diff_release(&d);
-	assert_int_equal(flame_diff_init(&d, zero, 1, b, 1, true), FLAME_EEMPTY);
+	assert_int_equal(flame_diff_init(&d, zero, 1, b, 1, true, FLAME_ALL_KINDS), FLAME_EEMPTY);
 	flame_profile_free(a);
 	flame_profile_free(b);
 	flame_profile_free(c);

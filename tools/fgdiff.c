@@ -238,7 +238,8 @@ static int add_all_runs(struct tool *tool, struct comparison *c)
 
 static int compare(struct tool *tool, struct comparison *c)
 {
-	int err = flame_diff_init(&c->diff, c->before, c->before_type, c->after, c->after_type, tool->normalize);
+	int err = flame_diff_init(&c->diff, c->before, c->before_type, c->after, c->after_type, tool->normalize,
+				  wants(tool, "folded") && !tool->nr_fail_on ? FLAME_DIFF_WRITTEN : FLAME_DIFF_KINDS);
 	int status;
 
 	if (!err)
