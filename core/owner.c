@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "span.h"
+#include "traits.h"
 
 static const struct {
 	const char *id, *name;
@@ -809,7 +810,7 @@ static enum flame_code infer(const struct flame_owner *o, const struct flame_cod
 		return FLAME_CODE_KERNEL;
 	}
 	if (span_equals(place->name, "[unknown]") || span_equals(place->name, "[anon]") ||
-	    span_equals(place->name, "[[unknown]]")) {
+	    span_equals(place->name, "[[unknown]]") || flame_is_nameless(place->name)) {
 		*why = "there is no symbol";
 		return FLAME_CODE_UNKNOWN;
 	}

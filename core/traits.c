@@ -349,6 +349,11 @@ static uint32_t unknown_traits(struct flame_span name, struct flame_span module,
 	return is_jit(name, module) ? traits | FLAME_TRAIT_JIT : traits;
 }
 
+bool flame_is_nameless(struct flame_span name)
+{
+	return is_address(name) || (in_brackets(name).len && is_jit(name, (struct flame_span){ NULL, 0 }));
+}
+
 uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 {
 	const struct flame_frame_info *info = flame_frame_get(p, row);

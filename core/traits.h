@@ -36,6 +36,8 @@ enum flame_trait {
 
 #define FLAME_NR_STACK_TRAITS 17
 
+/* Return: whether @name is no name: an address, or the mapping of code that was made at run time. */
+bool flame_is_nameless(struct flame_span name);
 /* Return: enum flame_trait bits. */
 uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row);
 /* Return: the file that an unknown frame's code is in, "libfoo.so"; "[unknown]" where that is unknown too. */
