@@ -322,10 +322,8 @@ static void note_rate(struct perfdata *pd, const struct perfdata_attr *a)
 	meta->depth_max = a->depth_max;
 }
 
-flame_type perfdata_attr_type(struct perfdata *pd, struct perfdata_attr *a)
+static flame_type make_type(struct perfdata *pd, struct perfdata_attr *a)
 {
-	if (a->value)
-		return a->value;
 	note_rate(pd, a);
 	if (!a->name)
 		a->name = make_name(pd, a);
@@ -335,6 +333,16 @@ flame_type perfdata_attr_type(struct perfdata *pd, struct perfdata_attr *a)
 				    a->sample_type & PERFDATA_PERIOD || a->period);
 	a->is_switch = !strcmp(a->name, "sched:sched_switch");
 	pd->any_sched |= !strncmp(a->name, "sched:", 6);
+	return a->value;
+}
+
+/* Types are made in the order of the recorder's events, whichever was sampled first. */
+flame_type perfdata_attr_type(struct perfdata *pd, struct perfdata_attr *a)
+{
+	struct perfdata_attrs *e = &pd->events;
+
+	for (size_t i = 0; !a->value && i < e->nr_attrs && (e->attrs[i].value || make_type(pd, &e->attrs[i])); i++)
+		;
 	return a->value;
 }
 
