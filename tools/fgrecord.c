@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -127,8 +128,12 @@ static void tell_samples(struct record_session *s, struct record_result *r)
 			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
 	if (!r->nr_samples && s->tool.read.offcpu)
 		flame_diag_add(&s->diag, empty, "no samples in %.1f s: no thread was switched out", r->seconds);
+	else if (!r->nr_samples && r->nr_lost)
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: all were lost, as the buffers have no room for them; -m makes them larger", r->seconds);
 	else if (!r->nr_samples)
-		flame_diag_add(&s->diag, empty, "no samples in %.1f s: nothing ran; --offcpu shows what is waited for", r->seconds);
+		flame_diag_add(&s->diag, empty, "no samples in %.3f s: nothing ran for long enough, which is %.1f ms at %.0f Hz; -F asks for "
+			       "more samples, --offcpu shows what is waited for",
+			       r->seconds, 1000 / s->tool.record.frequency, s->tool.record.frequency);
 }
 
 /* Write the profile to @path. Return: the status to exit with, after printing what failed. */
@@ -332,8 +337,14 @@ static int record_all(struct record_session *s)
 
 	while (!err && !over && !stopped && !(end > 0 && now() >= end)) {
 		err = record(s, earlier(end, next), &over);
-		if (err || over || stopped || !(next > 0) || earlier(end, next) != next)
+		/* What ends with the recording is written behind it. */
+		if (err || over || stopped || !(next > 0) || (end > 0 && next >= end))
 			continue;
+		/* What was sampled before belongs here. */
+		record_reader_look(s->reader);
+		err = record_reader_take(s->reader, 0, s->live, &over);
+		if (err)
+			break;
 		status |= next_profile(s);
 		next += o->every;
 	}
@@ -345,7 +356,7 @@ static int record_all(struct record_session *s)
 		fputs("\r\033[K", stderr);
 	if (err)
 		return no_memory(s);
-	record_target_end(&s->target, &s->tool);
+	record_target_end(&s->target, &s->tool, over);
 	return status | finish_file(s);
 }
 
@@ -380,6 +391,39 @@ static void release(struct record_session *s)
 	free(s->tool.record.command_line);
 }
 
+/* What cannot be written is said before it is recorded. Return: false after printing why. */
+static bool can_write(const struct tool *tool)
+{
+	const char *path = tool->output, *slash = strrchr(path, '/');
+	char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	struct stat st;
+	int error = 0;
+
+	/* A name in a series is known later. */
+	if (!strcmp(path, "-") || (tool->record.every > 0 && strchr(path, '%'))) {
+		free(dir);
+		return true;
+	}
+	if (!*path)
+		error = ENOENT;
+	else if (!stat(path, &st))
+		error = S_ISDIR(st.st_mode) ? EISDIR : S_ISREG(st.st_mode) || !access(path, W_OK) ? 0 : errno;
+	if (!error && dir && (stat(path, &st) || S_ISREG(st.st_mode)) && access(dir, W_OK | X_OK))
+		error = errno;
+	free(dir);
+	if (error)
+		tool_message(tool, "error", "cannot write %s: %s", path, strerror(error));
+	return !error;
+}
+
+static bool can_read(const struct tool *tool)
+{
+	if (!tool->record.diff || !access(tool->record.diff, R_OK))
+		return true;
+	tool_message(tool, "error", "--diff %s: %s", tool->record.diff, strerror(errno));
+	return false;
+}
+
 /* Return: -1 to go on, or the status to exit with, after printing why. */
 static int prepare(struct record_session *s)
 {
@@ -407,6 +451,8 @@ static int prepare(struct record_session *s)
 		free(wrong);
 		return 1;
 	}
+	if (!can_write(tool) || !can_read(tool))
+		return 1;
 	if (tool->record.keep) {
 		s->series.paths = calloc(tool->record.keep, sizeof(*s->series.paths));
 		if (!s->series.paths)

@@ -459,7 +459,7 @@ static const struct option options[] = {
 	{ "keep", 0, COUNT, RECORD, "N", "of these files keep the last N", FIELD(record.keep), NULL },
 	{ "diff", 0, TEXT, RECORD, "BEFORE", "write the difference to the profile in BEFORE", FIELD(record.diff), NULL },
 	{ "from", 0, CUSTOM, ALL, "FORMAT", "input format (default: recognised by content)", 0, set_from },
-	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg; -: standard output)", FIELD(output), NULL },
+	{ "output", 'o', TEXT, RECORD, "FILE", "write to FILE, complete or not at all (default: flame.svg, or standard output with --to; -: standard output)", FIELD(output), NULL },
 	{ "event", 'e', TEXT, RECORD, "NAME", "event to record (default: cycles, or cpu-clock where nothing counts them)", FIELD(read.event), NULL },
 	{ "offcpu", 0, FLAG, RECORD, NULL, "time that threads are blocked, from sched:sched_switch", FIELD(read.offcpu), NULL },
 	{ "output", 'o', TEXT, ALL | PROGRAM_DOCTOR, "FILE", "write to FILE, complete or not at all (default: standard output)", FIELD(output), NULL },
@@ -827,6 +827,8 @@ static int check_record(struct tool *tool)
 		wrong = "--long means 49 Hz, -F says otherwise: give one of them";
 	else if (o->every > 0 && !tool->output)
 		wrong = "--every needs -o FILE, with %H%M%S or the like in its name";
+	else if (o->every > 0 && strcmp(tool->output, "-") && !strchr(tool->output, '%'))
+		wrong = "--every would write over its own file: give FILE a name with %H%M%S or the like";
 	else if (o->keep && !(o->every > 0))
 		wrong = "--keep says how many files of --every stay";
 	if (wrong) {
@@ -838,8 +840,9 @@ static int check_record(struct tool *tool)
 	/* A copied stack takes 25 times as much as a callchain. */
 	if (!o->pages)
 		o->pages = o->stack_bytes ? 1024 : 128;
+	/* Another format goes where it is asked to: a pipe, a file that says what it is. */
 	if (!tool->output)
-		tool->output = "flame.svg";
+		tool->output = tool->to && strcmp(tool->to, "svg") ? "-" : "flame.svg";
 	tool->header = true;
 	/* A picture tells kinds by colours; text without marks has none. */
 	tool->read.kinds = FLAME_ALL_KINDS;

@@ -100,8 +100,8 @@ bool record_target_threads(struct record_target *t);
 bool record_threads_of(struct record_target *t, const int32_t *pids, size_t nr);
 /* Let the command begin. Return: false after printing that it cannot. */
 bool record_target_go(struct record_target *t, const struct tool *tool);
-/* After the recording: what became of the command. */
-void record_target_end(struct record_target *t, const struct tool *tool);
+/* After the recording: what became of the command. @over: it has ended, or is about to. */
+void record_target_end(struct record_target *t, const struct tool *tool, bool over);
 void record_target_release(struct record_target *t);
 /* Return: the words with blanks between them, to be freed. */
 char *record_join(const char *const *words, int nr);
@@ -159,6 +159,8 @@ bool record_reader_add(struct record_reader *r, struct buffers *buffers);
  * Return: 0, or a failure.
  */
 int record_reader_take(struct record_reader *r, int ms, struct perfdata_live *live, bool *over);
+/* Read the buffers now, whenever they would have been read next. */
+void record_reader_look(struct record_reader *r);
 /* Disable all events, and read for the last time. */
 void record_reader_stop(struct record_reader *r);
 /* Return: records that the kernel dropped because a buffer was full. */

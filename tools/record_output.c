@@ -96,7 +96,7 @@ static const char *with_commas(uint64_t n, char to[32])
 static char *make_title(const struct tool *tool, const struct record_result *r)
 {
 	struct utsname host;
-	char rate[48] = "", count[32], *text;
+	char rate[48] = "", lost[48] = "", count[32], *text;
 
 	if (uname(&host))
 		host.nodename[0] = '\0';
@@ -104,8 +104,10 @@ static char *make_title(const struct tool *tool, const struct record_result *r)
 		snprintf(rate, sizeof(rate), " %.0f Hz", tool->record.frequency);
 	else if (tool->read.offcpu)
 		snprintf(rate, sizeof(rate), " (time off the processor)");
-	if (asprintf(&text, "perf %s%s x %.*f s, %s sample%s, %s", r->event->name, rate, r->seconds < 9.95 ? 1 : 0, r->seconds,
-		     with_commas(r->nr_samples, count), r->nr_samples == 1 ? "" : "s", host.nodename) < 0)
+	if (r->nr_lost)
+		snprintf(lost, sizeof(lost), ", %llu lost", (unsigned long long)r->nr_lost);
+	if (asprintf(&text, "perf %s%s x %.*f s, %s sample%s%s, %s", r->event->name, rate, r->seconds < 9.95 ? 1 : 0, r->seconds,
+		     with_commas(r->nr_samples, count), r->nr_samples == 1 ? "" : "s", lost, host.nodename) < 0)
 		return NULL;
 	return text;
 }
@@ -200,7 +202,7 @@ static int write_difference(struct tool *tool, const struct flame_profile *p, fl
 	flame_type before_type;
 	struct flame_profile *before = read_before(tool, p, type, &before_type);
 	struct flame_diff diff;
-	int err = before ? flame_diff_init(&diff, before, before_type, p, type, false) : 0, status = 1;
+	int err = before ? flame_diff_init(&diff, before, before_type, p, type, false, FLAME_DIFF_KINDS) : 0, status = 1;
 
 	if (err)
 		tool_message(tool, "error", "%s", flame_strerror(err));

@@ -170,6 +170,14 @@ int record_reader_take(struct record_reader *r, int ms, struct perfdata_live *li
 	return err ? err : use(live, &r->taken);
 }
 
+void record_reader_look(struct record_reader *r)
+{
+	pthread_mutex_lock(&r->lock);
+	if (!r->is_over)
+		read_round(r);
+	pthread_mutex_unlock(&r->lock);
+}
+
 void record_reader_stop(struct record_reader *r)
 {
 	if (!r->running)

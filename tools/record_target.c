@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../core/table.h"
@@ -186,11 +187,18 @@ bool record_target_go(struct record_target *t, const struct tool *tool)
 	return true;
 }
 
-void record_target_end(struct record_target *t, const struct tool *tool)
+#define END_ROUNDS 50	/* of 10 ms */
+
+void record_target_end(struct record_target *t, const struct tool *tool, bool over)
 {
 	int status;
 	pid_t ended = t->child ? waitpid(t->child, &status, WNOHANG) : -1;
 
+	/* Its events end a little before it does. */
+	for (int i = 0; over && !ended && i < END_ROUNDS; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		ended = waitpid(t->child, &status, WNOHANG);
+	}
 	/* It was started to be recorded: as with perf record, it does not outlive the recording. */
 	if (!ended && !kill(t->child, SIGTERM) && !tool->quiet)
 		tool_message(tool, "note", "the recording is over: %s, process %d, was ended by SIGTERM; -p records what is to run on",
