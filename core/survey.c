@@ -240,7 +240,7 @@ static void add_shares(struct walk *w, struct flame_survey *s, uint32_t bits, ui
 	q->shallow += is_cut(bits) && depth_of(bits) <= 2 ? value : 0;
 	q->rootless += is_rootless(bits) ? value : 0;
 	q->python_loop += bits & FLAME_TRAIT_PYTHON_LOOP && !(bits & FLAME_TRAIT_SCRIPT) ? value : 0;
-	q->interpreter += bits & FLAME_TRAIT_LOOP ? value : 0;
+	q->interpreter += bits & FLAME_TRAIT_LOOP && !(bits & FLAME_TRAIT_SCRIPT) ? value : 0;
 	s->rooted += bits & HAS_USER && bits & FLAME_TRAIT_ROOT ? value : 0;
 }
 

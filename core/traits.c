@@ -349,6 +349,19 @@ static uint32_t unknown_traits(struct flame_span name, struct flame_span module,
 	return is_jit(name, module) ? traits | FLAME_TRAIT_JIT : traits;
 }
 
+/* Code that a runtime makes for itself, besides the functions that it compiles. */
+static bool is_machinery(struct flame_span name)
+{
+	static const char *const starts[] = { "Builtin", "BytecodeHandler:", "Handler:", "RegExp:", "Stub:", "StubRoutines", "call_stub",
+					      "itable stub", "vtable stub" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		if (span_starts(name, starts[i]))
+			return true;
+	}
+	return false;
+}
+
 bool flame_is_nameless(struct flame_span name)
 {
 	return is_address(name) || (in_brackets(name).len && is_jit(name, (struct flame_span){ NULL, 0 }));
@@ -373,6 +386,8 @@ uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 	traits |= traits_of_start(base_name(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
 	if (!(traits & (FLAME_TRAIT_TRUNCATED | FLAME_TRAIT_MISSED)))
 		traits = unknown_traits(name, module, traits);
+	if (info->kind == FLAME_JIT && !(traits & (UNKNOWN | FLAME_TRAIT_LOOP)) && !is_machinery(name))
+		traits |= FLAME_TRAIT_SCRIPT;
 	return traits;
 }
 
