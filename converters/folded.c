@@ -519,8 +519,10 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 			       st->event[0] ? st->event : "one without a name", st->other);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
-	if (columns == 1 || !st->two_columns || (!columns && st->one_column))
+	if (columns == 1 || !st->two_columns || (!columns && st->one_column)) {
+		flame_samples_number(*profile, 1);
 		return 0;
+	}
 	c.to = flame_profile_new(flame_profile_options(*profile));
 	if (!c.to)
 		return FLAME_ENOMEM;
@@ -600,6 +602,7 @@ static int write(const struct flame_profile *p, const struct flame_write_options
 {
 	struct flame_folded_options folded = {
 		.type = options->type, .before = options->before, .kinds = options->kinds, .header = options->header,
+		.numbered = options->numbered,
 	};
 
 	return flame_folded_write(p, &folded, out);

@@ -115,6 +115,7 @@ struct flame_write_options {
 	flame_type type;		/* value to write */
 	flame_type before;		/* not 0: a differential, and this its first value */
 	uint32_t kinds;			/* kinds that are written as annotations, where the format knows these */
+	bool numbered;			/* folded: "# samples: N" in the header, where the values do not tell how many there were */
 	bool header;			/* folded: "# event: …", "# unit: …" and "# kind: …" first */
 	bool all_types;			/* formats that hold several values a sample: write all, @type first */
 	const char *name;		/* of the input, for formats that hold a name */

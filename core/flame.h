@@ -262,6 +262,7 @@ struct flame_meta {
 	uint64_t start_ns;	/* since 1970 */
 	uint64_t duration_ns;	/* of the recording, as the recorder says */
 	uint64_t first_ns, last_ns;	/* of its samples, by the recorder's clock; flame_meta_time() */
+	uint64_t nr_samples;	/* that folded text says are behind its sums, until flame_samples_number() */
 	uint64_t throttled;	/* times that sampling was held up because it was too fast */
 	uint64_t period;	/* events between two samples, where the recorder counts these */
 	uint32_t frequency_hz;	/* that samples were asked for, a CPU or a thread */

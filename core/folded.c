@@ -482,6 +482,23 @@ void flame_folded_write_header(const struct flame_profile *p, flame_type type, F
 	}
 }
 
+static void write_number(const struct flame_profile *p, flame_type type, FILE *out)
+{
+	uint64_t nr = 0;
+	bool same = true;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+
+		if (s->type != type)
+			continue;
+		nr += s->nr_samples;
+		same &= s->value >= 0 && (uint64_t)s->value == s->nr_samples;
+	}
+	if (!same && !flame_profile_options(p)->sums)
+		fprintf(out, "# samples: %llu\n", (unsigned long long)nr);
+}
+
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)
 {
 	struct writer w = { .p = p, .options = options, .out = out, .buf = malloc(OUT_SIZE) };
@@ -490,6 +507,8 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 	if (!err && options->header) {
 		flame_folded_write_header(p, options->type, out);
 		flame_meta_write(p, out);
+		if (options->numbered)
+			write_number(p, options->type, out);
 	}
 	if (!err)
 		err = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);

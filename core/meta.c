@@ -162,6 +162,10 @@ static uint64_t parse_value(struct flame_span s)
 
 bool flame_meta_parse(struct flame_profile *p, struct flame_span line)
 {
+	if (cut_key(&line, "samples")) {
+		p->meta.nr_samples += parse_value(line);
+		return true;
+	}
 	if (cut_key(&line, "lost")) {
 		flame_lost_add(p, parse_value(line));
 		return true;
@@ -177,4 +181,23 @@ bool flame_meta_parse(struct flame_profile *p, struct flame_span line)
 		return true;
 	}
 	return false;
+}
+
+void flame_samples_number(struct flame_profile *p, flame_type type)
+{
+	double total = 0, nr = (double)p->meta.nr_samples;
+
+	for (size_t i = 0; i < p->nr_samples; i++)
+		total += p->samples[i].type == type ? (double)p->samples[i].value : 0;
+	p->meta.nr_samples = 0;
+	if (nr < 1 || !(total > 0))
+		return;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		struct flame_sample *s = &p->samples[i];
+		double part = s->value > 0 ? (double)s->value / total * nr + 0.5 : 0;
+
+		if (s->type == type)
+			s->nr_samples = part >= 1 ? (uint64_t)part : 1;
+	}
+	p->options.sums = false;
 }

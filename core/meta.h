@@ -25,4 +25,10 @@ void flame_meta_write(const struct flame_profile *p, FILE *out);
 /* Take in @line where it is one of those, without its newline. Return: whether it is. */
 bool flame_meta_parse(struct flame_profile *p, struct flame_span line);
 
+/*
+ * Sums of @type were read, and the recording says how many samples are behind all of them: give each its part, by
+ * its value, and at least one. Nothing happens where it does not say.
+ */
+void flame_samples_number(struct flame_profile *p, flame_type type);
+
 #endif

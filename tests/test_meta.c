@@ -82,12 +82,45 @@ static void what_is_known_first_stays(void **state)
 	flame_profile_free(b);
 }
 
+static void add(struct flame_profile *p, const char *name, int64_t value)
+{
+	struct flame_frame_info info = { .name = flame_intern(p, name, 1) };
+	struct flame_type_info type = { .name = flame_intern(p, "cpu", 3) };
+	struct flame_sample s = { .value = value, .type = flame_type_row(p, &type) };
+
+	s.stack = flame_stack_push(p, 0, flame_frame_row(p, &info));
+	assert_int_equal(flame_sample_add(p, &s), 0);
+}
+
+/* Each stack has its part of the samples that the text says are behind all, and at least one. */
+static void samples_are_numbered(void **state)
+{
+	const struct flame_profile_options options = { .sums = true };
+	struct flame_profile *p = flame_profile_new(&options);
+
+	(void)state;
+	add(p, "a", 6000);
+	add(p, "b", 3990);
+	add(p, "c", 10);
+	flame_samples_number(p, 1);
+	assert_int_equal(flame_sample_get(p, 0)->nr_samples, 1);
+	assert_true(flame_profile_options(p)->sums);
+	assert_true(parse(p, "# samples: 100"));
+	flame_samples_number(p, 1);
+	assert_int_equal(flame_sample_get(p, 0)->nr_samples, 60);
+	assert_int_equal(flame_sample_get(p, 1)->nr_samples, 40);
+	assert_int_equal(flame_sample_get(p, 2)->nr_samples, 1);
+	assert_false(flame_profile_options(p)->sums);
+	flame_profile_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_read_and_written),
 		cmocka_unit_test(nonsense_is_unknown),
 		cmocka_unit_test(what_is_known_first_stays),
+		cmocka_unit_test(samples_are_numbered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

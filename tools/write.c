@@ -68,6 +68,7 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 		write.before = 0;
 	write.kinds = flame_profile_options(p)->kinds;
 	write.header = tool->header;
+	write.numbered = tool->program == PROGRAM_RECORD;
 	write.all_types = !tool->read.event;
 	write.name = tool->inputs[0];
 	err = writer->write(p, &write, out.file);
