@@ -348,7 +348,8 @@ static void count_samples(struct check *c, const char *format, bool count)
 	struct flame_quality *q = c->q;
 
 	q->nr_samples = c->survey.nr_samples;
-	q->at_least = holds_sums(format) && !count;
+	/* Folded text may say how many samples there were: then each stack has its number. */
+	q->at_least = holds_sums(format) && !count && !(!strcmp(format, "folded") && !flame_profile_options(c->p)->sums);
 	if (!q->at_least || !is_count || !is_sampled(c) || q->total < 0 || q->total > MANY_SAMPLES)
 		return;
 	q->at_least = false;

@@ -23,7 +23,9 @@
 /* A profile as perf's converter makes it. */
 static struct flame_profile *new_profile(const char *unit, enum flame_value_kind kind)
 {
-	struct flame_profile *p = flame_profile_new(NULL);
+	/* As those who read sums make it; it matters of folded text only. */
+	const struct flame_profile_options options = { .sums = true };
+	struct flame_profile *p = flame_profile_new(&options);
 	struct flame_type_info type = { .kind = kind };
 
 	assert_non_null(p);
