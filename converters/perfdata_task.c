@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../core/span.h"
 #include "perfdata.h"
 
 #define EXITED_KEPT 4096	/* processes whose mappings are kept after their exit: samples may come late */
@@ -431,6 +432,12 @@ static bool parse_mapping(const struct perfdata *pd, const struct perfdata_recor
 	return true;
 }
 
+/* A file that is gone is to be had from its process only. */
+static bool is_deleted(const char *path)
+{
+	return span_ends((struct flame_span){ path, strlen(path) }, " (deleted)");
+}
+
 /* Return: the module's row; 0 without memory. */
 static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *identity)
 {
@@ -453,7 +460,7 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 	if (!*identity)
 		find_build_id(pd, &module);
 	if (pd->live && !*identity && module.kind == FLAME_MODULE_FILE)
-		module.pid = perfdata_live_root(pd, m->pid);
+		module.pid = is_deleted(m->name) ? m->pid : perfdata_live_root(pd, m->pid);
 	return module_row(pd, &module);
 }
 

@@ -7,6 +7,7 @@
  *	%H	perf's cache		%d	directory of the file that was found
  *	%b %r	build-id in hexadecimal digits: the first two, and the rest
  *	%l	name in .gnu_debuglink	%i	pid
+ *	%e	what runs as %i, where that is the module
  *
  * A place of which some part is not known is passed over.
  */
@@ -24,7 +25,7 @@
 
 static const char *const binary_places[] = {
 	"%D/.build-id/%b/%r", "%D/%b/%r", "%D/.build-id/%b/%r/elf", "%D%p", "%D/%n",
-	"/proc/%i/root%p", "%S%p", "%H/.build-id/%b/%r/elf", NULL,
+	"%e", "/proc/%i/root%p", "%S%p", "%H/.build-id/%b/%r/elf", NULL,
 };
 
 static const char *const vdso_places[] = {
@@ -44,7 +45,7 @@ static const char *const kallsyms_places[] = {
 /* What stands for each letter; "" or NULL is not known. */
 struct parts {
 	const char *letter[128];
-	char id[2 * FLAME_BUILD_ID_MAX + 1], first[3], pid[12];
+	char id[2 * FLAME_BUILD_ID_MAX + 1], first[3], pid[12], program[32];
 	char home[PATH_MAX], directory[PATH_MAX], path[PATH_MAX];
 };
 
@@ -79,21 +80,52 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+/* Cut " (deleted)" off @path. Return: whether it was there. */
+static bool cut_deleted(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t len = strlen(path);
+
+	if (len < sizeof(deleted) || strcmp(path + len - sizeof(deleted) + 1, deleted) != 0)
+		return false;
+	path[len - sizeof(deleted) + 1] = '\0';
+	return true;
+}
+
+/*
+ * The program of a running process is there as long as it runs, also where its file was deleted or replaced.
+ * Return: whether the module is that; @link is then what leads to it.
+ */
+static bool is_program(const struct flame_module_info *m, char link[32])
+{
+	char path[PATH_MAX], wanted[PATH_MAX];
+	ssize_t len;
+
+	if (!m->path || m->path[0] != '/')
+		return false;
+	snprintf(link, 32, "/proc/%d/exe", m->pid);
+	len = readlink(link, path, sizeof(path) - 1);
+	if (len <= 0)
+		return false;
+	path[len] = '\0';
+	snprintf(wanted, sizeof(wanted), "%s", m->path);
+	cut_deleted(path);
+	cut_deleted(wanted);
+	return !strcmp(path, wanted);
+}
+
 static void parts_init(struct parts *parts, const struct flame_file_wanted *wanted)
 {
 	const struct flame_module_info *m = wanted->module;
 	const char *home = getenv("HOME");
-	static const char deleted[] = " (deleted)";
-	size_t len;
 
 	memset(parts->letter, 0, sizeof(parts->letter));
 	flame_build_id_text(wanted->build_id, parts->id);
 	snprintf(parts->first, sizeof(parts->first), "%.2s", parts->id);
 	snprintf(parts->path, sizeof(parts->path), "%s", m->path ? m->path : "");
 	/* The file at this path now is another one, unless its build-id says that it is not. */
-	len = strlen(parts->path);
-	if (len > sizeof(deleted) - 1 && !strcmp(parts->path + len - sizeof(deleted) + 1, deleted))
-		parts->path[wanted->build_id.len ? len - sizeof(deleted) + 1 : 0] = '\0';
+	if (cut_deleted(parts->path) && !wanted->build_id.len)
+		parts->path[0] = '\0';
 	parts->letter['D'] = wanted->options->symbol_dir;
 	parts->letter['S'] = wanted->options->symfs;
 	if (home && *home && (size_t)snprintf(parts->home, sizeof(parts->home), "%s/.debug", home) < sizeof(parts->home))
@@ -109,6 +141,8 @@ static void parts_init(struct parts *parts, const struct flame_file_wanted *want
 	if (m->pid > 0 && wanted->options->this_machine && !wanted->options->symfs) {
 		snprintf(parts->pid, sizeof(parts->pid), "%d", m->pid);
 		parts->letter['i'] = parts->pid;
+		if (is_program(m, parts->program))
+			parts->letter['e'] = parts->program;
 	}
 }
 

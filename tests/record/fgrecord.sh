@@ -66,6 +66,21 @@ pids=$!
 within takes_34 65.38 running.folded
 ok "a process that runs already is known, until it ends" $?
 
+cp work replaced
+./replaced split 1.5 &
+pids=$!
+sleep 0.2
+rm replaced
+cp /bin/true replaced
+"$bin/fgrecord" -F 999 -e cpu-clock -p $! -o replaced.folded 2>log
+within takes_34 65.38 replaced.folded
+ok "a program has its names whose file was replaced" $?
+
+"$bin/fgrecord" -F 999 -e cpu-clock -d 0.4 -o cut.folded ./work split 30 2>log
+child=$(sed -n 's/.*is over: .\/work, process \([0-9]*\), .*SIGTERM.*/\1/p' log)
+[ "$child" ] && sleep 0.1 && ! kill -0 "$child" 2>/dev/null && grep -q '^# samples: [0-9]' cut.folded
+ok "a command does not outlive its recording" $?
+
 "$bin/fgrecord" -e cpu-clock -o flame.svg ./work split 0.5 2>log &&
 	grep -q '>perf cpu-clock 99 Hz x [0-9.]* s, [0-9]* samples, [^<]*<' flame.svg && grep -q '<title>takes_34 (' flame.svg
 ok "the picture says how it was recorded" $?
