@@ -286,6 +286,10 @@ static void check_rate(struct check *c)
 	if (hz <= LOCK_STEP_HZ && (hz % 10 == 0 || hz % 25 == 0))
 		add(c, "lock-step", chosen ? FLAME_WARNING : FLAME_NOTE, q->asked_hz, "Hz",
 		    "samples were taken in step with timers, at %u Hz", hz);
+	else
+		return;
+	if (c->ok)
+		c->q->findings[c->q->nr_findings - 1].summary = true;
 }
 
 static void check_mixed(struct check *c)
