@@ -19,12 +19,9 @@
 
 static struct flame_span base_name(struct flame_span path)
 {
-	static const char deleted[] = " (deleted)";
-	size_t n = sizeof(deleted) - 1;
 	const char *slash;
 
-	if (path.len > n && !memcmp(path.s + path.len - n, deleted, n))
-		path.len -= n;
+	span_cut_deleted(&path);
 	slash = memrchr(path.s, '/', path.len);
 	if (!slash || slash + 1 == path.s + path.len)
 		return path;

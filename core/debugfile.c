@@ -11,6 +11,7 @@
  *
  * A place of which some part is not known is passed over.
  */
+#define _GNU_SOURCE
 #include "debugfile.h"
 
 #include <dlfcn.h>
@@ -22,6 +23,8 @@
 #include <unistd.h>
 
 #include <zlib.h>
+
+#include "span.h"
 
 static const char *const binary_places[] = {
 	"%D/.build-id/%b/%r", "%D/%b/%r", "%D/.build-id/%b/%r/elf", "%D%p", "%D/%n",
@@ -80,16 +83,14 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Cut " (deleted)" off @path. Return: whether it was there. */
+/* span_cut_deleted() of a string. */
 static bool cut_deleted(char *path)
 {
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(path);
+	struct flame_span s = { path, strlen(path) };
+	bool cut = span_cut_deleted(&s);
 
-	if (len < sizeof(deleted) || strcmp(path + len - sizeof(deleted) + 1, deleted) != 0)
-		return false;
-	path[len - sizeof(deleted) + 1] = '\0';
-	return true;
+	path[s.len] = '\0';
+	return cut;
 }
 
 /*

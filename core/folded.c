@@ -482,6 +482,7 @@ void flame_folded_write_header(const struct flame_profile *p, flame_type type, F
 	}
 }
 
+/* How many samples are behind the values, where these do not say it themselves. */
 static void write_number(const struct flame_profile *p, flame_type type, FILE *out)
 {
 	uint64_t nr = 0;

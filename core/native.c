@@ -18,23 +18,9 @@
 
 /* What a module tells of its code. */
 
-static struct flame_span base_name(struct flame_span module)
-{
-	const char *slash;
-
-	if (span_ends(module, " (deleted)"))
-		module.len -= strlen(" (deleted)");
-	slash = memrchr(module.s, '/', module.len);
-	if (slash) {
-		module.len -= (size_t)(slash + 1 - module.s);
-		module.s = slash + 1;
-	}
-	return module;
-}
-
 static bool is_jit(struct flame_span module)
 {
-	struct flame_span base = base_name(module);
+	struct flame_span base = span_module_base(module);
 
 	if (span_starts(module, "[JIT") || span_starts(module, "/memfd:doublemapper") || span_starts(base, "jitted-"))
 		return true;
@@ -45,7 +31,7 @@ static bool is_jit(struct flame_span module)
 static bool is_kernel(struct flame_span module, bool unknown)
 {
 	static const char *const user[] = { "[vdso]", "[heap]", "[stack", "[anon", "[vvar]", "[uprobes]", "[vsyscall]" };
-	struct flame_span base = base_name(module);
+	struct flame_span base = span_module_base(module);
 
 	if (span_equals(module, "[unknown]") || span_starts(module, "[JIT"))
 		return false;
@@ -74,7 +60,7 @@ static bool is_unknown(struct flame_span s)
 /* "[libc.so.6]" where the module is known, with the address under --addrs. */
 static struct flame_span unknown_name(struct flame_native_namer *namer, bool addrs, const struct flame_native *code)
 {
-	struct flame_span base = is_unknown(code->module) ? (struct flame_span){ "", 0 } : base_name(code->module);
+	struct flame_span base = is_unknown(code->module) ? (struct flame_span){ "", 0 } : span_module_base(code->module);
 	size_t len = flame_unknown_name(namer->name, base, addrs ? code->address : (struct flame_span){ "", 0 });
 
 	return flame_tidy_raw((struct flame_span){ namer->name, len }, namer->name);

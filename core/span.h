@@ -178,4 +178,22 @@ static inline struct flame_span span_base(struct flame_span path)
 	return slash ? span_from(path, (size_t)(slash - path.s) + 1) : path;
 }
 
+/* Cut off what the kernel puts behind the path of a file that is gone. Return: whether it was there. */
+static inline bool span_cut_deleted(struct flame_span *path)
+{
+	static const char deleted[] = " (deleted)";
+
+	if (path->len < sizeof(deleted) || !span_ends(*path, deleted))
+		return false;
+	path->len -= sizeof(deleted) - 1;
+	return true;
+}
+
+/* Return: the name of the file that a module is, without its folders. */
+static inline struct flame_span span_module_base(struct flame_span module)
+{
+	span_cut_deleted(&module);
+	return span_base(module);
+}
+
 #endif

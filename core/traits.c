@@ -285,17 +285,10 @@ static struct flame_span in_brackets(struct flame_span name)
 	return span_to(in, span_find(in, " <"));
 }
 
-static struct flame_span base_name(struct flame_span module)
-{
-	if (span_ends(module, " (deleted)"))
-		module.len -= strlen(" (deleted)");
-	return span_base(module);
-}
-
 /* A frame that has its module's name has none of its own. */
 static bool is_module_name(struct flame_span name, struct flame_span module)
 {
-	struct flame_span in = in_brackets(name), base = base_name(module);
+	struct flame_span in = in_brackets(name), base = span_module_base(module);
 
 	if (!in.len)
 		return name.len && is_library(name);
@@ -383,7 +376,7 @@ uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 	in = in_brackets(name);
 	traits |= traits_of_name(name);
 	traits |= traits_of_start(name, prefixes, sizeof(prefixes) / sizeof(*prefixes));
-	traits |= traits_of_start(base_name(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
+	traits |= traits_of_start(span_module_base(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
 	if (!(traits & (FLAME_TRAIT_TRUNCATED | FLAME_TRAIT_MISSED)))
 		traits = unknown_traits(name, module, traits);
 	if (info->kind == FLAME_JIT && !(traits & (UNKNOWN | FLAME_TRAIT_LOOP)) && !is_machinery(name))
@@ -402,7 +395,7 @@ struct flame_span flame_frame_module(const struct flame_profile *p, flame_frame 
 	if (span_equals(module, "[unknown]"))
 		module.len = 0;
 	if (module.len)
-		return module.s[0] == '[' ? module : base_name(module);
+		return module.s[0] == '[' ? module : span_module_base(module);
 	if (tick)
 		return span_to(name, (size_t)(tick - name.s));
 	if (in.len && !span_starts(in, "unknown"))

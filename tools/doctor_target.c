@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/span.h"
 #include "../core/table.h"
 #include "doctor.h"
 
@@ -202,12 +203,11 @@ static void add_runtime(struct doctor *d)
 static struct doctor_module *add_module(struct doctor *d, const char *path, uint64_t size)
 {
 	struct doctor_target *t = &d->target;
-	static const char deleted[] = " (deleted)";
-	size_t len = strlen(path);
-	bool gone = len >= sizeof(deleted) && !strcmp(path + len - sizeof(deleted) + 1, deleted);
+	struct flame_span file = { path, strlen(path) };
+	bool gone = span_cut_deleted(&file);
+	size_t len = file.len;
 	struct doctor_module *m;
 
-	len -= gone ? sizeof(deleted) - 1 : 0;
 	for (size_t i = t->nr_modules; i-- > 0;) {
 		m = &t->modules[i];
 		if (m->deleted == gone && strlen(m->path) == len && !memcmp(m->path, path, len)) {
@@ -485,10 +485,9 @@ static void explain_no_exe(struct doctor *d, int error)
 static void examine_process(struct doctor *d)
 {
 	struct doctor_target *t = &d->target;
-	static const char deleted[] = " (deleted)";
+	struct flame_span file;
 	int error;
 	char *link;
-	size_t len;
 
 	doctor_number(d, DOCTOR_TARGET, "pid", t->pid, NULL);
 	read_start(d);
@@ -502,12 +501,12 @@ static void examine_process(struct doctor *d)
 		explain_no_exe(d, error);
 		return;
 	}
-	len = strlen(link);
-	if (len >= sizeof(deleted) && !strcmp(link + len - sizeof(deleted) + 1, deleted)) {
+	file = (struct flame_span){ link, strlen(link) };
+	if (span_cut_deleted(&file)) {
 		doctor_find(d, DOCTOR_NOTE, "the program's file was replaced or deleted since it was started: "
 					    "names are only right if they are looked up in the old file (by "
 					    "build-id)");
-		link[len - sizeof(deleted) + 1] = '\0';
+		link[file.len] = '\0';
 	}
 	find_perf_map(d);
 	add_process(d, read_maps(d));
