@@ -815,14 +815,7 @@ static void tell(struct perfdata *pd)
 		flame_note(rd, "of %llu samples the user callchain did not come", (unsigned long long)pd->nr_no_user_chain);
 	if (pd->nr_aux)
 		flame_note(rd, "%llu AUX traces (such as Intel PT) were left out", (unsigned long long)pd->nr_aux);
-	if (pd->tasks.too_many_maps)
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "a process has mapped more than %d files at once (PERFDATA_MAPS_MAX); the others have no names",
-			       PERFDATA_MAPS_MAX);
-	if (pd->tasks.too_many_modules)
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
-			       PERFDATA_MODULES_MAX);
+	perfdata_task_notes(pd);
 	tell_more(pd);
 }
 

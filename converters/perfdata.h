@@ -460,6 +460,8 @@ bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t addr
 /* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
 flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
+/* What had no place among the mappings. */
+void perfdata_task_notes(struct perfdata *pd);
 
 /* ---- perfdata_unwind.c ---- */
 

@@ -490,14 +490,7 @@ static void tell(struct perfdata_live *live)
 	if (pd->nr_throttled)
 		flame_note(rd, "the kernel throttled events %llu time%s: fewer samples were taken than asked for",
 			   (unsigned long long)pd->nr_throttled, pd->nr_throttled == 1 ? "" : "s");
-	if (pd->tasks.too_many_maps)
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "a process has mapped more than %d files at once (PERFDATA_MAPS_MAX); the others have no names",
-			       PERFDATA_MAPS_MAX);
-	if (pd->tasks.too_many_modules)
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
-			       PERFDATA_MODULES_MAX);
+	perfdata_task_notes(pd);
 	perfdata_unwind_notes(pd);
 	perfdata_stack_notes(pd);
 }

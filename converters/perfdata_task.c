@@ -435,7 +435,7 @@ static bool parse_mapping(const struct perfdata *pd, const struct perfdata_recor
 /* A file that is gone is to be had from its process only. */
 static bool is_deleted(const char *path)
 {
-	return span_ends((struct flame_span){ path, strlen(path) }, " (deleted)");
+	return span_cut_deleted(&(struct flame_span){ path, strlen(path) });
 }
 
 /* Return: the module's row; 0 without memory. */
@@ -724,4 +724,16 @@ void perfdata_tasks_release(struct perfdata *pd)
 	flame_unwind_files_free(t->unwind_files);
 	perfdata_jit_release(pd);
 	free(t->kernel.maps);
+}
+
+void perfdata_task_notes(struct perfdata *pd)
+{
+	if (pd->tasks.too_many_maps)
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "a process has mapped more than %d files at once (PERFDATA_MAPS_MAX); the others have no names",
+			       PERFDATA_MAPS_MAX);
+	if (pd->tasks.too_many_modules)
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "more than %d files are mapped (PERFDATA_MODULES_MAX); the others have no names",
+			       PERFDATA_MODULES_MAX);
 }

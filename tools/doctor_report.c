@@ -111,19 +111,13 @@ struct doctor_finding *doctor_find(struct doctor *d, enum doctor_mark mark, cons
 
 void doctor_remedy(struct doctor_finding *finding, const char *what, const char *format, ...)
 {
-	struct permission_answer *answer = finding ? &finding->answer : NULL;
-	struct permission_remedy *r;
 	va_list args;
 
-	if (!answer || answer->nr_remedies == PERMISSION_REMEDIES)
+	if (!finding)
 		return;
-	r = &answer->remedies[answer->nr_remedies];
 	va_start(args, format);
-	if (vasprintf(&r->command, format, args) < 0)
-		r->command = NULL;
+	permission_advise_args(&finding->answer, what, format, args);
 	va_end(args);
-	r->what = what;
-	answer->nr_remedies += r->command != NULL;
 }
 
 struct doctor_plan *doctor_plan_add(struct doctor *d, const char *purpose, const char *title)

@@ -177,8 +177,6 @@ int permission_expect(const struct permission_host *host, const struct permissio
 /* ---- words ---- */
 
 static void say(struct permission_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void advise(struct permission_answer *answer, const char *what, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
 
 static void say(struct permission_answer *answer, const char *format, ...)
 {
@@ -190,19 +188,28 @@ static void say(struct permission_answer *answer, const char *format, ...)
 	va_end(args);
 }
 
-static void advise(struct permission_answer *answer, const char *what, const char *format, ...)
+void permission_advise_args(struct permission_answer *answer, const char *what, const char *format, va_list args)
 {
 	struct permission_remedy *r = &answer->remedies[answer->nr_remedies];
-	va_list args;
 
 	if (answer->nr_remedies == PERMISSION_REMEDIES)
 		return;
-	va_start(args, format);
 	if (vasprintf(&r->command, format, args) < 0)
 		r->command = NULL;
-	va_end(args);
 	r->what = what;
 	answer->nr_remedies += r->command != NULL;
+}
+
+static void advise(struct permission_answer *answer, const char *what, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static void advise(struct permission_answer *answer, const char *what, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	permission_advise_args(answer, what, format, args);
+	va_end(args);
 }
 
 static const char *capability(const struct permission_host *host)

@@ -6,6 +6,7 @@
  * be opened, with the commands that would allow it. Looks and tells; nothing is ever changed.
  */
 #include <limits.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -76,6 +77,9 @@ int permission_expect(const struct permission_host *host, const struct permissio
  */
 void permission_explain(const struct permission_host *host, const struct permission_request *request, int error,
 			struct permission_answer *answer);
+/* Add a command, put together as by vprintf(); what is beyond PERMISSION_REMEDIES is left out. */
+void permission_advise_args(struct permission_answer *answer, const char *what, const char *format, va_list args)
+	__attribute__((format(printf, 3, 0)));
 void permission_answer_release(struct permission_answer *answer);
 
 #endif
