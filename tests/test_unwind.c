@@ -90,12 +90,13 @@ static void test_own_stack(void **state)
 {
 	static struct sample s = { .stack_size = 3000 };
 	static uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL), *copy;
+	struct flame_unwind *u, *copy;
 	size_t nr, short_nr, skipped = 0;
 
 	(void)state;
 	if (!flame_unwind_available())
 		skip();
+	u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	deeper(&s, 10);
 	map_all(u);
 	unwind(u, &s, s.stack_size, ips, &nr);
@@ -123,14 +124,15 @@ static void test_own_stack(void **state)
 
 static void test_nothing(void **state)
 {
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	struct flame_user_state none = { 0 };
 	uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
+	struct flame_unwind *u;
 	size_t nr = 1;
 
 	(void)state;
 	if (!flame_unwind_available())
 		skip();
+	u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	assert_int_equal(flame_unwind_stack(u, &none, ips, &nr), FLAME_UNWIND_NOTHING);
 	assert_int_equal(nr, 0);
 	/* Fewer values than bits. */
@@ -236,14 +238,15 @@ static void test_addresses(void **state)
 	const uintptr_t functions[] = { (uintptr_t)memcpy, (uintptr_t)compare, (uintptr_t)printf, (uintptr_t)raise_signal };
 	static struct sample s = { .stack_size = 2048 };
 	static uint64_t want[FLAME_UNWIND_FRAMES_MAX], got[FLAME_UNWIND_FRAMES_MAX];
-	struct flame_unwind *rows = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
-	struct flame_unwind *libdw = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
+	struct flame_unwind *rows, *libdw;
 	size_t nr, nr_got;
 
 	(void)state;
 	skip_under_valgrind();
 	if (!flame_unwind_available())
 		skip();
+	rows = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
+	libdw = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	flame_unwind_only_libdw(libdw);
 	deeper(&s, 10);
 	map_all(rows);
@@ -266,12 +269,13 @@ static void test_addresses(void **state)
 /* Mappings that replace parts of others, in any order. */
 static void test_mappings(void **state)
 {
-	struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL), *copy;
+	struct flame_unwind *u, *copy;
 	uint32_t random = 7;
 
 	(void)state;
 	if (!flame_unwind_available())
 		skip();
+	u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
 	for (int i = 0; i < 2000; i++) {
 		struct flame_mapping m = { .path = i % 3 ? "/no/such/file" : NULL };
 
