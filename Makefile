@@ -334,14 +334,18 @@ bench-ctf: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB
 bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/perf/run $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
-fuzz: ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang
+fuzz: $(FUZZERS:%=run_%) ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang; with -j2 two at a time
+
+fuzzers:
 	@mkdir -p $(O)/fuzz
 	@FUZZ_TARGETS='$(FUZZERS)' MAKE='$(MAKE)' tests/fuzz/build $(O)/fuzz
-	@set -e; for f in $(FUZZERS); do mkdir -p $(O)/fuzz/corpus-$$f; echo "$$f: $(FUZZ_SECONDS) s"; \
-	$(O)/fuzz/$$f -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
-		$(O)/fuzz/corpus-$$f $(wildcard tests/fuzz/seeds) > $(O)/fuzz/$$f.log 2>&1 || \
-		{ tail -n 40 $(O)/fuzz/$$f.log; exit 1; }; \
-	grep -a 'number_of_executed_units' $(O)/fuzz/$$f.log; done
+
+$(FUZZERS:%=run_%): run_%: fuzzers
+	@mkdir -p $(O)/fuzz/corpus-$*
+	@$(O)/fuzz/$* -max_total_time=$(FUZZ_SECONDS) -artifact_prefix=$(O)/fuzz/ -print_final_stats=1 \
+		$(O)/fuzz/corpus-$* $(wildcard tests/fuzz/seeds) > $(O)/fuzz/$*.log 2>&1 || \
+		{ tail -n 40 $(O)/fuzz/$*.log; exit 1; }
+	@echo "$*: $(FUZZ_SECONDS) s, $$(sed -n 's/^stat::number_of_executed_units: */runs: /p' $(O)/fuzz/$*.log)"
 
 everything: ## run all tests, also those that need a browser, a profiler or clang
 	@MAKE='$(MAKE)' O='$(O)' tests/everything
@@ -351,7 +355,7 @@ clean: ## remove what was built
 
 FORCE:
 .PHONY: all help quickstart libperf test library man completion install uninstall tests check check-browser check-record \
-	check-perf-patch check-truth check-valgrind lint cover bench bench-ctf bench-perf fuzz everything clean FORCE
+	check-perf-patch check-truth check-valgrind lint cover bench bench-ctf bench-perf fuzz fuzzers $(FUZZERS:%=run_%) everything clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
