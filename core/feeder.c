@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "scan.h"
 #include "table.h"
 
 #define NR_BATCHES 8
@@ -32,6 +33,9 @@ struct batch {
 	flame_frame *frames;
 	flame_stack *stacks;	/* one a frame */
 	size_t nr_frames, room_frames, room_stacks;
+	char *text;		/* of the frames' names, with a finder */
+	uint32_t *ends;		/* in text; one a frame */
+	size_t nr_text, room_text, room_ends;
 	struct item items[MAX_ITEMS];
 	size_t nr_items;
 	struct flame_sample *samples;
@@ -42,6 +46,8 @@ struct batch {
 
 struct flame_feeder {
 	struct flame_profile *p;
+	flame_find_frames *find;	/* NULL: the caller finds them */
+	void *find_arg;
 	struct batch batches[NR_BATCHES];
 	atomic_int error;
 	/* The taker's. */
@@ -154,6 +160,8 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 
 	if (!array_reserve((void **)&b->stacks, &b->room_stacks, b->nr_frames + 1, sizeof(*b->stacks)))
 		return FLAME_ENOMEM;
+	if (f->find && b->nr_frames)
+		f->find(f->find_arg, b->text, b->ends, b->nr_frames, b->frames);
 	for (size_t i = 0; !err && i < b->nr_items;) {
 		if (b->items[i].feed.same) {
 			push_behind(f, b, i++);
@@ -175,7 +183,7 @@ static void take(struct flame_feeder *f, struct batch *b)
 {
 	if (b->nr_items && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = b->nr_marks = b->nr_samples = 0;
+	b->nr_items = b->nr_frames = b->nr_text = b->nr_marks = b->nr_samples = 0;
 }
 
 static void *taker(void *arg)
@@ -252,6 +260,31 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
 	return b->frames + b->nr_frames;
 }
 
+void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void *arg)
+{
+	f->find = find;
+	f->find_arg = arg;
+}
+
+int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
+		       uint32_t shift)
+{
+	struct batch *b;
+
+	if (!flame_feeder_path(f, nr))
+		return FLAME_ENOMEM;
+	b = filling(f);
+	if (!array_reserve((void **)&b->text, &b->room_text, b->nr_text + len + SCAN_SLACK, 1) ||
+	    !array_reserve((void **)&b->ends, &b->room_ends, b->nr_frames + nr, sizeof(*b->ends)))
+		return FLAME_ENOMEM;
+	memcpy(b->text + b->nr_text, text, len);
+	for (size_t i = 0; i < nr; i++)
+		b->ends[b->nr_frames + i] = ends[i] - shift + (uint32_t)b->nr_text;
+	/* The next one begins behind a separator. */
+	b->nr_text += nr ? len + 1 : 0;
+	return 0;
+}
+
 int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
 {
 	struct batch *b = filling(f);
@@ -301,6 +334,8 @@ int flame_feeder_free(struct flame_feeder *f)
 	for (size_t i = 0; i < NR_BATCHES; i++) {
 		free(f->batches[i].frames);
 		free(f->batches[i].stacks);
+		free(f->batches[i].text);
+		free(f->batches[i].ends);
 		free(f->batches[i].marks);
 		free(f->batches[i].samples);
 	}
