@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "hash.h"
-#include "pages.h"
 #include "tables.h"
 
 bool profile_reserve_stacks(struct flame_profile *p, size_t nr)
@@ -53,7 +52,6 @@ static bool head_slots_grow(struct flame_profile *p)
 		p->head_slots = old;
 		return false;
 	}
-	flame_pages_large(p->head_slots, nr * sizeof(*p->head_slots));
 	p->head_mask = (uint32_t)nr - 1;
 	for (size_t i = 0; i < nr_old; i++) {
 		if (old[i].stack)

@@ -10,8 +10,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "pages.h"
-
 /*
  * Make room for @want items of @size bytes in *@items, which has room for *@room.
  * Large blocks grow by remapping pages, so growing copies nothing and peaks nowhere.
@@ -33,8 +31,6 @@ static inline bool array_reserve(void **items, size_t *room, size_t want, size_t
 		return false;
 	*items = p;
 	*room = next;
-	if (next * size >= FLAME_LARGE)
-		flame_pages_large(p, next * size);
 	return true;
 }
 
@@ -80,7 +76,6 @@ static inline bool index_grow(struct index *x)
 	slots = calloc(nr, sizeof(*slots));
 	if (!slots)
 		return false;
-	flame_pages_large(slots, nr * sizeof(*slots));
 	free(x->slots);
 	*x = (struct index){ .slots = slots, .mask = (uint32_t)nr - 1 };
 	return true;
