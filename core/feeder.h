@@ -18,7 +18,7 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded);
 
 /*
  * Find the frames of names: name i ends before the byte @ends[i] of @text, and begins behind the separator there of the
- * one before it. Bytes up to SCAN_SLACK behind the last one can be read. Called by the thread that adds the paths.
+ * one before it. Bytes up to SCAN_SLACK behind the last one can be read. Called by either thread, never by both.
  */
 typedef void flame_find_frames(void *arg, const char *text, const uint32_t *ends, size_t nr, flame_frame *frames);
 
