@@ -108,7 +108,7 @@ static flame_frame find_long_frame(struct flame_reader *rd, struct flame_span na
 	return frame;
 }
 
-/* @name lies in a path, so that FLAME_SHORT_KEY bytes can be read. */
+/* @name lies in the text of paths, so that FLAME_SHORT_KEY bytes can be read. */
 static inline flame_frame find_frame(struct flame_reader *rd, const char *name, size_t len)
 {
 	struct state *st = rd->state;
@@ -170,26 +170,26 @@ static size_t shared_frames(const struct path *path, const struct path *last)
 	return last->known + nr;
 }
 
-static void find_frames(struct flame_reader *rd, const struct path *path, size_t start, flame_frame *frames)
+static void find_frames(void *arg, const char *text, const uint32_t *ends, size_t nr, flame_frame *frames)
 {
-	for (size_t i = 0; i < path->nr; i++) {
-		frames[i] = find_frame(rd, path->bytes + start, path->ends[i] - start);
-		start = path->ends[i] + 1;
+	struct flame_reader *rd = arg;
+	size_t start = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		frames[i] = find_frame(rd, text + start, ends[i] - start);
+		start = ends[i] + 1;
 	}
 }
 
-/* Look up the frames of @path from the byte @start on, and hand it on. */
+/* Hand on @path from the byte @start on. */
 static int feed(struct flame_reader *rd, struct path *path, size_t start, struct flame_feed *feed)
 {
 	struct state *st = rd->state;
-	flame_frame *frames;
+	size_t len = start < path->len ? path->len - start : 0;
 
-	if (!find_ends(path, start, feed->skip))
+	if (!find_ends(path, start, feed->skip) ||
+	    flame_feeder_names(st->feeder, path->bytes + start, len, path->ends, path->nr, (uint32_t)start))
 		return FLAME_ENOMEM;
-	frames = flame_feeder_path(st->feeder, path->nr);
-	if (!frames)
-		return FLAME_ENOMEM;
-	find_frames(rd, path, start, frames);
 	feed->nr = (uint32_t)path->nr;
 	return flame_feeder_add(st->feeder, feed);
 }
@@ -383,6 +383,7 @@ static int read(struct flame_reader *rd)
 	st->feeder = flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1);
 	if (!st->feeder)
 		return FLAME_ENOMEM;
+	flame_feeder_set_find(st->feeder, find_frames, rd);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	while (!err && st->nr_gone < st->nr_come)

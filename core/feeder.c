@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "scan.h"
 #include "table.h"
 
 #define NR_BATCHES 8
@@ -32,6 +33,9 @@ struct batch {
 	flame_frame *frames;
 	flame_stack *stacks;	/* one a frame */
 	size_t nr_frames, room_frames, room_stacks;
+	char *text;		/* of the frames' names, with a finder */
+	uint32_t *ends;		/* in text; one a frame */
+	size_t nr_text, room_text, room_ends;
 	struct item items[MAX_ITEMS];
 	size_t nr_items;
 	struct flame_sample *samples;
@@ -42,6 +46,10 @@ struct batch {
 
 struct flame_feeder {
 	struct flame_profile *p;
+	flame_find_frames *find;	/* NULL: the caller finds them */
+	void *find_arg;
+	pthread_mutex_t finding;
+	atomic_size_t nr_found;		/* batches so far, in their order; changed under finding */
 	struct batch batches[NR_BATCHES];
 	atomic_int error;
 	/* The taker's. */
@@ -147,6 +155,21 @@ static size_t group_size(const struct batch *b, size_t first, size_t next)
 	return nr;
 }
 
+/* Find the frames of the first @nr batches, if that is not done. Either thread may: who waits for the other does. */
+static void find_frames(struct flame_feeder *f, size_t nr)
+{
+	if (!f->find || f->nr_found >= nr)
+		return;
+	pthread_mutex_lock(&f->finding);
+	for (; f->nr_found < nr; f->nr_found++) {
+		struct batch *b = &f->batches[f->nr_found % NR_BATCHES];
+
+		if (b->nr_frames)
+			f->find(f->find_arg, b->text, b->ends, b->nr_frames, b->frames);
+	}
+	pthread_mutex_unlock(&f->finding);
+}
+
 static int take_batch(struct flame_feeder *f, struct batch *b)
 {
 	size_t next = 0;
@@ -171,11 +194,15 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 	return err ? err : keep_last(f, b);
 }
 
-static void take(struct flame_feeder *f, struct batch *b)
+/* @nr: of the batch, from 0. */
+static void take(struct flame_feeder *f, size_t nr)
 {
+	struct batch *b = &f->batches[nr % NR_BATCHES];
+
+	find_frames(f, nr + 1);
 	if (b->nr_items && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = b->nr_marks = b->nr_samples = 0;
+	b->nr_items = b->nr_frames = b->nr_text = b->nr_marks = b->nr_samples = 0;
 }
 
 static void *taker(void *arg)
@@ -185,10 +212,10 @@ static void *taker(void *arg)
 	pthread_mutex_lock(&f->lock);
 	for (;;) {
 		if (f->nr_emptied < f->nr_filled) {
-			struct batch *b = &f->batches[f->nr_emptied % NR_BATCHES];
+			size_t nr = f->nr_emptied;
 
 			pthread_mutex_unlock(&f->lock);
-			take(f, b);
+			take(f, nr);
 			pthread_mutex_lock(&f->lock);
 			f->nr_emptied++;
 			pthread_cond_signal(&f->changed);
@@ -212,6 +239,7 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 		return NULL;
 	f->p = p;
 	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->finding, NULL);
 	pthread_cond_init(&f->changed, NULL);
 	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);
 	return f;
@@ -221,14 +249,23 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 static void hand_over(struct flame_feeder *f)
 {
 	if (!f->threaded) {
-		take(f, &f->batches[f->nr_filled++ % NR_BATCHES]);
+		take(f, f->nr_filled++);
 		return;
 	}
 	pthread_mutex_lock(&f->lock);
 	f->nr_filled++;
 	pthread_cond_signal(&f->changed);
-	while (f->nr_filled - f->nr_emptied > NR_BATCHES - 1)
-		pthread_cond_wait(&f->changed, &f->lock);
+	while (f->nr_filled - f->nr_emptied > NR_BATCHES - 1) {
+		size_t found = f->nr_found;
+
+		if (!f->find || found >= f->nr_filled) {
+			pthread_cond_wait(&f->changed, &f->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&f->lock);
+		find_frames(f, found + 1);
+		pthread_mutex_lock(&f->lock);
+	}
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -250,6 +287,31 @@ flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
 	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames)))
 		return NULL;
 	return b->frames + b->nr_frames;
+}
+
+void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void *arg)
+{
+	f->find = find;
+	f->find_arg = arg;
+}
+
+int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
+		       uint32_t shift)
+{
+	struct batch *b;
+
+	if (!flame_feeder_path(f, nr))
+		return FLAME_ENOMEM;
+	b = filling(f);
+	if (!array_reserve((void **)&b->text, &b->room_text, b->nr_text + len + SCAN_SLACK, 1) ||
+	    !array_reserve((void **)&b->ends, &b->room_ends, b->nr_frames + nr, sizeof(*b->ends)))
+		return FLAME_ENOMEM;
+	memcpy(b->text + b->nr_text, text, len);
+	for (size_t i = 0; i < nr; i++)
+		b->ends[b->nr_frames + i] = ends[i] - shift + (uint32_t)b->nr_text;
+	/* The next one begins behind a separator. */
+	b->nr_text += nr ? len + 1 : 0;
+	return 0;
 }
 
 int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
@@ -301,12 +363,15 @@ int flame_feeder_free(struct flame_feeder *f)
 	for (size_t i = 0; i < NR_BATCHES; i++) {
 		free(f->batches[i].frames);
 		free(f->batches[i].stacks);
+		free(f->batches[i].text);
+		free(f->batches[i].ends);
 		free(f->batches[i].marks);
 		free(f->batches[i].samples);
 	}
 	free(f->marked);
 	free(f->last);
 	pthread_mutex_destroy(&f->lock);
+	pthread_mutex_destroy(&f->finding);
 	pthread_cond_destroy(&f->changed);
 	free(f);
 	return err;

@@ -5,8 +5,8 @@
  * Paths of frames on their way into a profile. With two threads one reads text and finds frames,
  * the other finds stacks and adds samples: the tables that they touch are different ones.
  *
- * Until flame_feeder_free() only strings and frames may be added to the profile by others; without a
- * thread of its own, anything.
+ * Until flame_feeder_free() only strings and frames may be added to the profile by others, and these not where the
+ * feeder finds frames itself; without a thread of its own, anything.
  */
 #include "flame.h"
 #include "number.h"
@@ -15,6 +15,15 @@ struct flame_feeder;
 
 /* Return: a feeder of samples into @p, with a thread of its own if @threaded; NULL without memory. */
 struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded);
+
+/*
+ * Find the frames of names: name i ends before the byte @ends[i] of @text, and begins behind the separator there of the
+ * one before it. Bytes up to SCAN_SLACK behind the last one can be read. Called by either thread, never by both.
+ */
+typedef void flame_find_frames(void *arg, const char *text, const uint32_t *ends, size_t nr, flame_frame *frames);
+
+/* From now on paths are names, see flame_feeder_names(), and @find finds their frames. */
+void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void *arg);
 
 /* A path that is to be added; where it begins is known from an earlier one. */
 struct flame_feed {
@@ -30,6 +39,13 @@ struct flame_feed {
 
 /* Return: room for the @nr frames behind those that are known, the root's first; NULL without memory. */
 flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr);
+
+/*
+ * The same with a finder: the @nr frames behind those that are known are the names in the @len bytes of @text, which are
+ * copied, the first at its start. @ends: where each ends, less @shift. Return: 0, or FLAME_ENOMEM.
+ */
+int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
+		       uint32_t shift);
 
 /* End the path. Return: 0, or how feeding has failed so far. */
 int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed);

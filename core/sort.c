@@ -10,13 +10,17 @@
 #define DIGIT_BITS 11
 #define NR_DIGITS (1u << DIGIT_BITS)
 
-static bool is_sorted(const struct flame_pair *pairs, size_t nr)
+/* *@highest: all bits that any key has. */
+static bool is_sorted(const struct flame_pair *pairs, size_t nr, uint32_t *highest)
 {
+	bool sorted = true;
+
+	*highest = nr ? pairs[0].key : 0;
 	for (size_t i = 1; i < nr; i++) {
-		if (pairs[i - 1].key > pairs[i].key)
-			return false;
+		sorted &= pairs[i - 1].key <= pairs[i].key;
+		*highest |= pairs[i].key;
 	}
-	return true;
+	return sorted;
 }
 
 static void sort_digit(struct flame_pair *to, const struct flame_pair *from, size_t nr, unsigned int shift)
@@ -38,14 +42,15 @@ static void sort_digit(struct flame_pair *to, const struct flame_pair *from, siz
 bool flame_sort_pairs(struct flame_pair *pairs, size_t nr)
 {
 	struct flame_pair *other, *from = pairs, *to;
+	uint32_t highest;
 
-	if (is_sorted(pairs, nr))
+	if (is_sorted(pairs, nr, &highest))
 		return true;
 	other = malloc(nr * sizeof(*other));
 	if (!other)
 		return false;
 	to = other;
-	for (unsigned int shift = 0; shift < 32; shift += DIGIT_BITS) {
+	for (unsigned int shift = 0; shift < 32 && highest >> shift; shift += DIGIT_BITS) {
 		struct flame_pair *swap = from;
 
 		sort_digit(to, from, nr, shift);

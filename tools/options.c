@@ -912,5 +912,9 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 				     unknown_option(tool, arg, len);
 		}
 	}
-	return status < 0 ? check(tool) : status;
+	if (status < 0)
+		status = check(tool);
+	if (status < 0)
+		tool_prepare_memory();
+	return status;
 }

@@ -84,9 +84,12 @@ struct tool {
 
 /*
  * Parse the command line. Return: -1 to go on, or the status to exit with (--help, --version,
- * --list-formats, --list-options, wrong usage), after printing.
+ * --list-formats, --list-options, wrong usage), after printing. Before going on memory is prepared.
  */
 int tool_parse(struct tool *tool, int argc, char **argv);
+
+/* Tell malloc() how much to take at a time, before the bulk of it is taken. */
+void tool_prepare_memory(void);
 
 /* Read input number @i and apply the stack options. Return: NULL after printing why. */
 struct flame_profile *tool_read(struct tool *tool, size_t i);

@@ -38,6 +38,7 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 	int status;
 
 	svg.type = type;
+	svg.threads = flame_thread_count(&tool->read);
 	if (!flame_is_differential(p, &svg.before, &svg.type))
 		svg.before = 0;
 	if (!svg.countname)

@@ -8,6 +8,7 @@
  */
 #include "layout.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 #include "chart.h"
 
 #define AHEAD 12
+#define SPLIT_FROM 16384	/* branches of the call tree: fewer are collected before a thread has started */
 
 /* What is known of a stack once all above it has been seen. */
 struct sums {
@@ -40,6 +42,7 @@ struct builder {
 	struct flame_pair *heads;	/* key: caller, row: number of the head; by caller */
 	struct sums *sums;		/* of stacks that do not follow their caller */
 	size_t nr_heads;
+	int heads_err;
 	struct node *nodes;		/* to be drawn; by stack, the highest first, then the lowest */
 	size_t nr_nodes, room_nodes;
 	struct sums all;
@@ -377,14 +380,36 @@ out:
 	return err;
 }
 
+static void *collect_heads_too(void *arg)
+{
+	struct builder *b = arg;
+
+	b->heads_err = collect_heads(b);
+	return NULL;
+}
+
+/* Both are lists to be sorted, of which neither needs the other. */
+static int collect(struct builder *b)
+{
+	pthread_t thread;
+	int err;
+
+	if (b->options->threads < 2 || flame_nr_stack_heads(b->p) < SPLIT_FROM ||
+	    pthread_create(&thread, NULL, collect_heads_too, b)) {
+		err = collect_selves(b);
+		return err ? err : collect_heads(b);
+	}
+	err = collect_selves(b);
+	pthread_join(thread, NULL);
+	return err ? err : b->heads_err;
+}
+
 static int lay_out_sorted(struct flame_layout *layout, const struct flame_profile *p,
 			  const struct flame_layout_options *options)
 {
 	struct builder b = { .p = p, .options = options };
-	int err = collect_selves(&b);
+	int err = collect(&b);
 
-	if (!err)
-		err = collect_heads(&b);
 	if (!err)
 		err = sum_stacks(&b);
 	if (!err && (!b.all.now || !b.all.width))

@@ -28,6 +28,7 @@ struct flame_svg_options {
 	flame_type before;	/* not 0: differential: change from this type to the other */
 	bool hash;		/* colours by name hash */
 	bool random;		/* a fresh colour for each frame (not reproducible) */
+	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
 	const char *palette_map;/* consistent palette: file to read and write back (flamegraph.pl --cp); NULL: none */
 	bool inverted;		/* root on top */
 	bool in_order;		/* flame chart */

@@ -8,6 +8,7 @@
 #include "svg_picture.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@
 /* From this width on boxes give half a pixel to the gap to their neighbour. */
 #define GAP_FROM_TENTHS 30
 #define GAP_TENTHS 5
+/* From so many boxes on a thread of its own is worth while for half of them. */
+#define HALVE_FROM 2048
 /* Share of the whole from which on a frame is no measure for the change of others. */
 #define NEARLY_ALL 0.9
 
@@ -434,8 +437,7 @@ static void put_rect(struct picture *pic, const struct edges *e)
 	svg_puts(out, " rx=\"2\"");
 }
 
-static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e,
-		      bool is_light)
+static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e, struct flame_rgb color)
 {
 	struct flame_span name = box_name(pic, box);
 	struct svg_out *out = &pic->out;
@@ -446,7 +448,7 @@ static void put_label(struct picture *pic, const struct flame_box *box, const st
 		return;
 	put_attribute(out, "<text x=\"", e->left + LABEL_PAD * 10);
 	put_attribute(out, " y=\"", e->top + llrint((pic->row - 1) * 5 + pic->font.size * 3.6));
-	svg_puts(out, is_light ? " fill=\"#fff\">" : ">");
+	svg_puts(out, !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color) ? " fill=\"#fff\">" : ">");
 	svg_escaped(out, name);
 	svg_puts(out, cut ? "..</text>" : "</text>");
 }
@@ -467,23 +469,113 @@ static void put_box(struct picture *pic, const struct flame_box *box, struct fla
 	else
 		put_fill(&pic->out, color);
 	if (!(box->flags & FLAME_BOX_REST))
-		put_label(pic, box, &e,
-			  !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color));
+		put_label(pic, box, &e, color);
 	svg_puts(&pic->out, "</g>\n");
 }
 
-int svg_write_boxes(struct picture *pic)
+/* Colours that follow from the frame alone are worked out once for each. */
+static bool has_frame_colors(const struct picture *pic)
 {
-	for (uint32_t i = 0; i < pic->layout.nr_boxes; i++) {
+	return !pic->o->before && !pic->map && pic->source != FLAME_COLOR_RANDOM &&
+	       !(pic->o->colors && !strcmp(pic->o->colors, "chain"));
+}
+
+/* Boxes from @first up to @end. */
+static int write_boxes(struct picture *pic, uint32_t first, uint32_t end)
+{
+	for (uint32_t i = first; i < end; i++) {
 		const struct flame_box *box = &pic->layout.boxes[i];
 		struct flame_rgb color = { 0, 0, 0 };
 		int err = 0;
 
-		if (!(box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE)))
+		if (pic->frame_colors)
+			color = pic->frame_colors[box->frame].color;
+		else if (!(box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE)))
 			err = box_color(pic, box, &color);
 		if (err)
 			return err;
 		put_box(pic, box, color);
 	}
 	return 0;
+}
+
+static int find_frame_colors(struct picture *pic)
+{
+	pic->frame_colors = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_colors));
+	for (uint32_t i = 0; pic->frame_colors && i < pic->layout.nr_boxes; i++) {
+		const struct flame_box *box = &pic->layout.boxes[i];
+		struct frame_color *c = &pic->frame_colors[box->frame];
+		int err = c->known ? 0 : box_color(pic, box, &c->color);
+
+		if (err)
+			return err;
+		c->known = true;
+	}
+	return pic->frame_colors ? 0 : FLAME_ENOMEM;
+}
+
+/* A part of the boxes that is written to memory by a thread of its own. */
+struct part {
+	struct picture pic;	/* the same, but for out */
+	uint32_t first, end;
+	char *text;
+	size_t len;
+	int err;
+};
+
+static void *write_part(void *arg)
+{
+	struct part *part = arg;
+	FILE *file = open_memstream(&part->text, &part->len);
+
+	if (!file) {
+		part->err = FLAME_ENOMEM;
+		return NULL;
+	}
+	part->pic.out.file = file;
+	part->pic.out.nr = 0;
+	part->err = write_boxes(&part->pic, part->first, part->end);
+	svg_flush(&part->pic.out);
+	if (ferror(file) | fclose(file))
+		part->err = FLAME_ENOMEM;
+	return NULL;
+}
+
+/* The first half is written here and the second by a thread. Return: false where there is no thread. */
+static bool write_halves(struct picture *pic, int *err)
+{
+	struct part *part = malloc(sizeof(*part));
+	uint32_t half = pic->layout.nr_boxes / 2;
+	pthread_t thread;
+
+	if (!part)
+		return false;
+	part->pic = *pic;
+	part->first = half;
+	part->end = pic->layout.nr_boxes;
+	part->text = NULL;
+	if (pthread_create(&thread, NULL, write_part, part)) {
+		free(part);
+		return false;
+	}
+	*err = write_boxes(pic, 0, half);
+	pthread_join(thread, NULL);
+	*err = *err ? *err : part->err;
+	if (!*err)
+		svg_bytes(&pic->out, part->text, part->len);
+	free(part->text);
+	free(part);
+	return true;
+}
+
+int svg_write_boxes(struct picture *pic)
+{
+	int err = 0;
+
+	if (!has_frame_colors(pic))
+		return write_boxes(pic, 0, pic->layout.nr_boxes);
+	err = find_frame_colors(pic);
+	if (err || (pic->o->threads > 1 && pic->layout.nr_boxes >= HALVE_FROM && write_halves(pic, &err)))
+		return err;
+	return write_boxes(pic, 0, pic->layout.nr_boxes);
 }

@@ -195,6 +195,7 @@ static int lay_out(struct picture *pic)
 		.before = pic->o->before,
 		.view = pic->o->view,
 		.in_order = pic->o->in_order,
+		.threads = pic->o->threads,
 	};
 	int err;
 
@@ -414,4 +415,5 @@ void svg_picture_release(struct picture *pic)
 	flame_layout_release(&pic->layout);
 	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);
+	free(pic->frame_colors);
 }

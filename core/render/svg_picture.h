@@ -26,6 +26,11 @@ struct legend_entry {
 	struct flame_rgb color;
 };
 
+struct frame_color {
+	struct flame_rgb color;
+	bool known;
+};
+
 struct picture {
 	const struct flame_profile *p;
 	const struct flame_svg_options *o;
@@ -48,6 +53,7 @@ struct picture {
 	uint64_t random;
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
+	struct frame_color *frame_colors;	/* by frame; NULL: each box has its own */
 	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;

@@ -51,6 +51,11 @@ static size_t count_digits(uint64_t v)
 	return nr + (v >= 10) + (v >= 100) + (v >= 1000);
 }
 
+static const char two_digits[] =
+	"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
+	"4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
+	"99";
+
 static void put_unsigned(struct svg_out *out, uint64_t v)
 {
 	size_t nr = count_digits(v);
@@ -60,10 +65,12 @@ static void put_unsigned(struct svg_out *out, uint64_t v)
 		svg_flush(out);
 	out->nr += nr;
 	d = out->buf + out->nr;
-	do {
-		*--d = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
+	for (; v >= 100; v /= 100)
+		memcpy(d -= 2, two_digits + v % 100 * 2, 2);
+	if (v >= 10)
+		memcpy(d - 2, two_digits + v * 2, 2);
+	else
+		d[-1] = (char)('0' + v);
 }
 
 void svg_int(struct svg_out *out, int64_t v)
