@@ -331,7 +331,7 @@ bench: all $(O)/generate $(O)/measure ## measure speed and memory (2.2 GB in BEN
 bench-ctf: all ## measure the babeltrace2 plugin beside sink.utils.dummy (1.4 GB in BENCH_DIR)
 	@python3 tests/bench/babeltrace2.py $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp))
 
-bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (300 MB in BENCH_DIR); BENCH=--quick for less
+bench-perf: all $(O)/measure ## the same on recordings of perf, against perf itself (1.3 GB in BENCH_DIR); BENCH=--quick for less
 	@tests/bench/perf/run $(O) $(or $(BENCH_DIR),$(or $(TMPDIR),/tmp)) $(BENCH)
 
 fuzz: $(FUZZERS:%=run_%) ## fuzz each reader and writer for FUZZ_SECONDS (60) with clang; with -j2 two at a time

@@ -9,6 +9,7 @@
  *     perfdata_stream.c  records one after the other, unpacked and in the order of their times
  *     perfdata_sample.c  the fields of a sample
  *     perfdata_task.c    processes, threads and what they have mapped
+ *     perfdata_place.c   roots and mount namespaces of processes
  *     perfdata_stack.c   callchains to stacks
  *     perfdata_unwind.c  callchains from copies of stacks
  *     perfdata_jit.c     names of compiled code, from the dumps of its compilers
@@ -42,7 +43,7 @@
 enum perfdata_record_type {
 	PERFDATA_MMAP = 1, PERFDATA_LOST = 2, PERFDATA_COMM = 3, PERFDATA_EXIT = 4, PERFDATA_THROTTLE = 5,
 	PERFDATA_FORK = 7, PERFDATA_SAMPLE = 9, PERFDATA_MMAP2 = 10, PERFDATA_LOST_SAMPLES = 13, PERFDATA_SWITCH = 14,
-	PERFDATA_SWITCH_CPU_WIDE = 15, PERFDATA_KSYMBOL = 17, PERFDATA_CALLCHAIN_DEFERRED = 22,
+	PERFDATA_SWITCH_CPU_WIDE = 15, PERFDATA_NAMESPACES = 16, PERFDATA_KSYMBOL = 17, PERFDATA_CALLCHAIN_DEFERRED = 22,
 	PERFDATA_KERNEL_TYPES = 23,	/* types from here to USER_TYPES are not known */
 	PERFDATA_USER_TYPES = 64,
 	PERFDATA_HEADER_ATTR = 64, PERFDATA_HEADER_TRACING = 66, PERFDATA_HEADER_BUILD_ID = 67,
@@ -205,6 +206,7 @@ struct perfdata_module {
 	uint8_t build_id_len;
 	int32_t pid;		/* 0: the same in all processes */
 	int32_t ns_pid;		/* PERF_MAP: its pid in its own namespace; 0: not known */
+	bool elsewhere;		/* FILE: what is at this path here is another file */
 	flame_module symbols[2];	/* row in each of the symbols; 0: not looked up yet */
 };
 
@@ -229,7 +231,8 @@ struct perfdata_process {
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
 	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
 	uint32_t unwind_files;		/* what of maps it knows */
-	uint32_t place;			/* where its files are, see perfdata_live.c; 0: not looked at yet */
+	uint32_t place;			/* where its files are; 0: not looked at yet */
+	uint64_t mount_ns;		/* as a record says; 0: none does */
 };
 
 struct perfdata_thread {
@@ -269,6 +272,10 @@ struct perfdata_tasks {
 	size_t nr_unwinding;
 	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
+	struct perfdata_place *places;
+	size_t nr_places, room_places;
+	uint64_t mount_ns;	/* that of who recorded; 0: not known */
+	bool is_own_ns;		/* it is ours */
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
 	struct perfdata_dump *dumps;
@@ -336,6 +343,7 @@ struct perfdata {
 	uint64_t start;		/* time of the first sample */
 	uint64_t first, last;	/* times of the samples that are used; 0: none yet */
 	uint64_t last_time;	/* of the last record that was used */
+	bool machine_asked, this_machine;	/* see perfdata_is_this_machine() */
 	uint64_t nr_late, nr_throttled, nr_unknown_types, nr_unwound, nr_unwound_cut, nr_not_unwound, nr_aux, nr_no_user_chain;
 	uint64_t nr_guessed;	/* blocked times whose end was not recorded */
 	uint64_t nr_switches, nr_ended;
@@ -424,7 +432,7 @@ int32_t perfdata_tail_tid(const struct perfdata *pd, const struct perfdata_recor
 
 int perfdata_tasks_init(struct perfdata *pd);
 void perfdata_tasks_release(struct perfdata *pd);
-/* MMAP, MMAP2, COMM, FORK, EXIT, KSYMBOL. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
+/* MMAP, MMAP2, COMM, FORK, EXIT, NAMESPACES, KSYMBOL. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
 int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r);
 /* Forget what has exited, but for processes of which late samples may come: rows change. Return: false without memory. */
 bool perfdata_tasks_forget(struct perfdata *pd);
@@ -432,6 +440,8 @@ bool perfdata_tasks_forget(struct perfdata *pd);
 uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 /* Return: what @pid has mapped; NULL: nothing. */
 const struct perfdata_maps *perfdata_maps_of(struct perfdata *pd, int32_t pid);
+/* Return: the process's row, which may be new; 0 without memory. */
+uint32_t perfdata_process_row(struct perfdata_tasks *t, int32_t pid);
 /* Return: the process's row; 0: not known. */
 uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid);
 /* Return: the mapping that holds @address, or NULL. */
@@ -439,8 +449,23 @@ const struct perfdata_map *perfdata_map_find(const struct perfdata_maps *maps, u
 /* The stack that samples of the thread begin with. */
 flame_stack perfdata_thread_root(struct perfdata *pd, uint32_t thread);
 
+/* ---- perfdata_place.c ---- */
+
+/* A record of what namespaces a process is in. Return: 0 or FLAME_ENOMEM, or after flame_skip(). */
+int perfdata_namespaces(struct perfdata *pd, const struct perfdata_record *r);
+/* Return: whether @pid was recorded in another mount namespace than who recorded, or than ours. */
+bool perfdata_is_elsewhere(struct perfdata *pd, int32_t pid);
+/* Return: a process whose /proc/PID/root is the root of @pid's files; 0: it is ours, or cannot be seen. */
+int32_t perfdata_root(struct perfdata *pd, int32_t pid);
+/* Return: @pid, which lives, in its own namespace; 0: not known. */
+int32_t perfdata_ns_pid(int32_t pid);
+/* Return: whether the file at the module's path here has its build-id. */
+bool perfdata_is_file_here(const struct perfdata_module *m);
+
 /* ---- perfdata_stack.c ---- */
 
+/* The recording is this machine's if its names are, and its kernel has run ever since. */
+bool perfdata_is_this_machine(struct perfdata *pd);
 int perfdata_stack_init(struct perfdata *pd);
 void perfdata_stack_release(struct perfdata *pd);
 /* In front of the addresses in pd->key stands what else tells stacks apart. */
@@ -511,10 +536,6 @@ void perfdata_switch_types(struct perfdata *pd);
 
 /* ---- perfdata_live.c ---- */
 
-/* Return: a process whose /proc/PID/root is the root of @pid's files; 0: it is ours. */
-int32_t perfdata_live_root(struct perfdata *pd, int32_t pid);
-/* Return: @pid in its own namespace. */
-int32_t perfdata_live_ns_pid(int32_t pid);
 /*
  * A frame for code that a JIT compiler has not named yet, to be filled in at the end.
  * Return: its row; 0 after a failure.

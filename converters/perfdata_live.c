@@ -16,18 +16,10 @@
 #include "../core/meta.h"
 #include "perfdata.h"
 
-#define PLACES_MAX 4096			/* roots of processes that are told apart */
 #define HOLES_BYTES ((size_t)8 << 20)	/* of addresses that are remembered to have one */
 #define TASKS_SPARE 16384		/* threads and processes that may have exited without being forgotten */
 #define SYMBOLS_MODULES_MAX 16384	/* with more, what was read for one profile is not kept for the next */
 
-/* Where processes see their files: one root directory in one mount namespace. */
-struct place {
-	uint64_t device, inode, ns;
-	int32_t pid;		/* one of the processes that see it */
-};
-
-/* Code without a name. */
 struct hole {
 	flame_frame frame;	/* that stands in for it */
 	uint32_t module;
@@ -42,94 +34,12 @@ struct perfdata_live {
 	struct perfdata pd;
 	struct flame_reader rd;
 	struct perfdata_stream stream;
-	struct place *places;	/* row 0 is none, row 1 is ours */
-	size_t nr_places, room_places;
 	struct hole *holes;
 	size_t nr_holes, room_holes, nr_unfilled;
 	struct flame_cache hole_rows;
 	size_t nr_tasks;	/* threads and processes after those that exited were forgotten last */
 	uint64_t nr_samples, nr_lost;
 };
-
-/* ---- roots ---- */
-
-static bool look_at(int32_t pid, struct place *place)
-{
-	char path[64], target[64];
-	struct stat st;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
-	n = readlink(path, target, sizeof(target) - 1);
-	if (n <= 0)
-		return false;
-	target[n] = '\0';
-	*place = (struct place){ .pid = pid };
-	if (sscanf(target, "mnt:[%lu]", &place->ns) != 1)
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	if (stat(path, &st))
-		return false;
-	place->device = st.st_dev;
-	place->inode = st.st_ino;
-	return true;
-}
-
-/* Return: the place's row; 0 where it cannot be told. */
-static uint32_t place_row(struct perfdata_live *live, int32_t pid)
-{
-	struct place found;
-
-	if (!look_at(pid, &found))
-		return 0;
-	for (size_t i = 1; i < live->nr_places; i++) {
-		struct place *p = &live->places[i], now;
-
-		if (p->device != found.device || p->inode != found.inode || p->ns != found.ns)
-			continue;
-		/* Who showed it first may be gone. */
-		if (i > 1 && (!look_at(p->pid, &now) || now.ns != p->ns || now.inode != p->inode))
-			p->pid = pid;
-		return (uint32_t)i;
-	}
-	if (live->nr_places >= PLACES_MAX ||
-	    !array_reserve((void **)&live->places, &live->room_places, live->nr_places + 1, sizeof(found)))
-		return 0;
-	live->places[live->nr_places] = found;
-	return (uint32_t)live->nr_places++;
-}
-
-int32_t perfdata_live_root(struct perfdata *pd, int32_t pid)
-{
-	uint32_t row = perfdata_process_find(&pd->tasks, pid);
-	struct perfdata_process *p = &pd->tasks.processes[row];
-
-	if (!row)
-		return 0;
-	if (!p->place)
-		p->place = place_row(pd->live, pid);
-	return p->place > 1 ? pd->live->places[p->place].pid : 0;
-}
-
-int32_t perfdata_live_ns_pid(int32_t pid)
-{
-	char path[64], line[256];
-	int32_t found = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		const char *last = strrchr(line, '\t');
-
-		/* The outermost namespace comes first. */
-		if (!strncmp(line, "NSpid:", 6) && last)
-			found = (int32_t)strtol(last, NULL, 10);
-	}
-	if (f)
-		fclose(f);
-	return found;
-}
 
 /* ---- holes ---- */
 
@@ -447,14 +357,11 @@ struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const str
 	pd->spool = -1;
 	pd->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	live->hole_rows.max_bytes = HOLES_BYTES;
-	live->nr_places = 1;
 	perfdata_stream_open(&live->stream, pd, NULL, PERFDATA_WINDOW_MAX);
-	if (!array_reserve((void **)&live->places, &live->room_places, 1, sizeof(*live->places)) ||
-	    perfdata_tasks_init(pd) || perfdata_stack_init(pd) || add_event(live, event)) {
+	if (perfdata_tasks_init(pd) || perfdata_stack_init(pd) || add_event(live, event)) {
 		perfdata_live_free(live);
 		return NULL;
 	}
-	place_row(live, getpid());
 	if (options->offcpu)
 		perfdata_switch_types(pd);
 	return live;
@@ -474,7 +381,6 @@ void perfdata_live_free(struct perfdata_live *live)
 	for (size_t i = 0; i < live->nr_holes; i++)
 		free(live->holes[i].frames);
 	free(live->holes);
-	free(live->places);
 	free(live);
 }
 

@@ -69,8 +69,7 @@ static uint32_t native_value(struct perfdata *pd, const struct flame_native *cod
 	return flame_located_put(&pd->located, pd->namer.frames, nr);
 }
 
-/* The recording is this machine's if its names are, and its kernel has run ever since. */
-static bool is_this_machine(const struct perfdata *pd)
+static bool looks_like_here(const struct perfdata *pd)
 {
 	struct utsname name;
 	struct timespec up, now;
@@ -87,6 +86,14 @@ static bool is_this_machine(const struct perfdata *pd)
 	return st.st_mtime >= now.tv_sec - up.tv_sec;
 }
 
+bool perfdata_is_this_machine(struct perfdata *pd)
+{
+	if (!pd->machine_asked)
+		pd->this_machine = looks_like_here(pd);
+	pd->machine_asked = true;
+	return pd->this_machine;
+}
+
 /*
  * perf expands inlined functions in callchains that it unwound itself, not in those of frame pointers:
  * for each a table of its own, as the names of what they are inlined into differ too.
@@ -98,7 +105,7 @@ static struct flame_symbols *symbols(struct perfdata *pd, bool inlines)
 	if (!pd->symbols[inlines].s) {
 		flame_symbol_options_set(&options, pd->rd->options);
 		options.no_inline = !inlines;
-		options.this_machine = is_this_machine(pd);
+		options.this_machine = perfdata_is_this_machine(pd);
 		pd->symbols[inlines].s = flame_symbols_new(&options);
 	}
 	return pd->symbols[inlines].s;
@@ -109,7 +116,7 @@ flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t row, bool inl
 	struct perfdata_module *m = &pd->tasks.modules[row];
 	struct flame_module_info info = {
 		.kind = m->kind, .path = m->name, .build_id = m->build_id, .build_id_len = m->build_id_len, .pid = m->pid,
-		.ns_pid = m->ns_pid,
+		.ns_pid = m->ns_pid, .elsewhere = m->elsewhere,
 		.reference_address = m->reference, .reference = m->reference_name,
 	};
 

@@ -156,8 +156,7 @@ uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid)
 	return 0;
 }
 
-/* Return: 0 without memory. */
-static uint32_t process_row(struct perfdata_tasks *t, int32_t pid)
+uint32_t perfdata_process_row(struct perfdata_tasks *t, int32_t pid)
 {
 	uint32_t row = perfdata_process_find(t, pid);
 
@@ -303,7 +302,7 @@ bool perfdata_tasks_forget(struct perfdata *pd)
 
 static bool same_module(const struct perfdata_module *a, const struct perfdata_module *b)
 {
-	return a->hash == b->hash && a->pid == b->pid && a->ns_pid == b->ns_pid && a->build_id_len == b->build_id_len &&
+	return a->hash == b->hash && a->pid == b->pid && a->ns_pid == b->ns_pid && a->elsewhere == b->elsewhere && a->build_id_len == b->build_id_len &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_len) && !strcmp(a->name, b->name);
 }
 
@@ -438,6 +437,22 @@ static bool is_deleted(const char *path)
 	return span_cut_deleted(&(struct flame_span){ path, strlen(path) });
 }
 
+/*
+ * Say below whose root the file is. perf itself may have read the build-id in its header from the file that has this path
+ * here, so one that this file has is none; what the kernel told with the mapping is the file's own.
+ */
+static void set_root(struct perfdata *pd, const struct mapping *m, struct perfdata_module *module)
+{
+	if (pd->live) {
+		module->pid = is_deleted(m->name) ? m->pid : perfdata_root(pd, m->pid);
+	} else if (perfdata_is_elsewhere(pd, m->pid)) {
+		module->pid = perfdata_root(pd, m->pid);
+		module->elsewhere = !m->build_id_len;
+		if (module->elsewhere && perfdata_is_file_here(module))
+			module->build_id_len = 0;
+	}
+}
+
 /* Return: the module's row; 0 without memory. */
 static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *identity)
 {
@@ -450,7 +465,7 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 		snprintf(map_name, sizeof(map_name), "/tmp/perf-%d.map", m->pid);
 		module.name = map_name;
 		module.pid = m->pid;
-		module.ns_pid = pd->live ? perfdata_live_ns_pid(m->pid) : 0;
+		module.ns_pid = pd->live || perfdata_root(pd, m->pid) ? perfdata_ns_pid(m->pid) : 0;
 		module.kind = FLAME_MODULE_PERF_MAP;
 	} else if (!strcmp(m->name, "[vdso]")) {
 		module.kind = FLAME_MODULE_VDSO;
@@ -459,15 +474,15 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 	memcpy(module.build_id, m->build_id, m->build_id_len);
 	if (!*identity)
 		find_build_id(pd, &module);
-	if (pd->live && !*identity && module.kind == FLAME_MODULE_FILE)
-		module.pid = is_deleted(m->name) ? m->pid : perfdata_live_root(pd, m->pid);
+	if (!*identity && module.kind == FLAME_MODULE_FILE)
+		set_root(pd, m, &module);
 	return module_row(pd, &module);
 }
 
 static int map_user(struct perfdata *pd, const struct mapping *m)
 {
 	struct perfdata_tasks *t = &pd->tasks;
-	uint32_t row = process_row(t, m->pid);
+	uint32_t row = perfdata_process_row(t, m->pid);
 	struct perfdata_map map = { m->start, m->start + m->len, m->offset, 0 };
 	struct perfdata_maps *maps;
 	bool identity;
@@ -576,13 +591,14 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 /* The child has its parent's name, and a copy of what it has mapped. */
 static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 {
-	uint32_t parent = perfdata_process_find(t, ppid), child = process_row(t, pid);
+	uint32_t parent = perfdata_process_find(t, ppid), child = perfdata_process_row(t, pid);
 
 	if (!child)
 		return FLAME_ENOMEM;
 	forget_maps(&t->processes[child]);
 	t->processes[child].exited = false;
 	t->processes[child].place = parent ? t->processes[parent].place : 0;
+	t->processes[child].mount_ns = parent ? t->processes[parent].mount_ns : 0;
 	if (!parent || !t->processes[parent].maps)
 		return 0;
 	t->processes[child].maps = t->processes[parent].maps;
@@ -680,6 +696,8 @@ int perfdata_task_record(struct perfdata *pd, const struct perfdata_record *r)
 		return read_exit(pd, r);
 	case PERFDATA_KSYMBOL:
 		return read_ksymbol(pd, r);
+	case PERFDATA_NAMESPACES:
+		return perfdata_namespaces(pd, r);
 	default:
 		return 0;
 	}
@@ -720,6 +738,7 @@ void perfdata_tasks_release(struct perfdata *pd)
 	free(t->thread_index.slots);
 	free(t->module_index.slots);
 	free(t->exited);
+	free(t->places);
 	free(t->unwinding);
 	flame_unwind_files_free(t->unwind_files);
 	perfdata_jit_release(pd);

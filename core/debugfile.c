@@ -4,6 +4,7 @@
  *
  *	%D	--symbols DIR		%p	the module's path
  *	%S	--symfs DIR, or ""	%n	its last part
+ *	%h	the same, but not known where the path is another file's here
  *	%H	perf's cache		%d	directory of the file that was found
  *	%b %r	build-id in hexadecimal digits: the first two, and the rest
  *	%l	name in .gnu_debuglink	%i	pid
@@ -28,7 +29,7 @@
 
 static const char *const binary_places[] = {
 	"%D/.build-id/%b/%r", "%D/%b/%r", "%D/.build-id/%b/%r/elf", "%D%p", "%D/%n",
-	"%e", "/proc/%i/root%p", "%S%p", "%H/.build-id/%b/%r/elf", NULL,
+	"%e", "/proc/%i/root%p", "%h%p", "%H/.build-id/%b/%r/elf", NULL,
 };
 
 static const char *const vdso_places[] = {
@@ -128,7 +129,8 @@ static void parts_init(struct parts *parts, const struct flame_file_wanted *want
 	if (cut_deleted(parts->path) && !wanted->build_id.len)
 		parts->path[0] = '\0';
 	parts->letter['D'] = wanted->options->symbol_dir;
-	parts->letter['S'] = wanted->options->symfs;
+	parts->letter['S'] = wanted->options->symfs ? wanted->options->symfs : "";
+	parts->letter['h'] = m->elsewhere && !wanted->options->symfs ? NULL : parts->letter['S'];
 	if (home && *home && (size_t)snprintf(parts->home, sizeof(parts->home), "%s/.debug", home) < sizeof(parts->home))
 		parts->letter['H'] = parts->home;
 	if (strlen(parts->id) > 2) {
@@ -158,9 +160,7 @@ static bool fill(const struct parts *parts, const char *pattern, char to[PATH_MA
 
 		if (*pattern == '%') {
 			part = parts->letter[*++pattern & 127];
-			if (!part && *pattern == 'S')
-				part = "";
-			if (!part || (!*part && *pattern != 'S'))
+			if (!part || (!*part && *pattern != 'S' && *pattern != 'h'))
 				return false;
 			part_len = strlen(part);
 		}

@@ -58,6 +58,9 @@ static void file_is_missing(struct module *m, const struct flame_file_found *fou
 			found->refused, flame_build_id_text(build_id_of(&m->info), id));
 	else if (found->damage)
 		because(&m->why, "the file %s", found->damage);
+	else if (m->info.elsewhere)
+		because(&m->why, "it is in a container whose processes are gone, and the file here is another one; perf record --buildid-mmap "
+			"says which file it is, --symbols DIR or --symfs DIR where");
 	else if (is_file_path(m->info.path))
 		because(&m->why, "the file is not here; --symbols DIR or --symfs DIR tells where it is%s",
 			options->debuginfod && build_id_of(&m->info).len ? ", or DEBUGINFOD_URLS who has it" : "");
@@ -310,10 +313,11 @@ static int open_perf_map(struct module *m, const struct flame_symbol_options *op
 
 	if (options->symbol_dir)
 		snprintf(paths[0], PATH_MAX, "%s/perf-%d.map", options->symbol_dir, m->info.pid);
-	if (m->info.path && m->info.path[0] == '/')
-		snprintf(paths[1], PATH_MAX, "%s%s", options->symfs ? options->symfs : "", m->info.path);
+	/* What the process itself wrote comes before what may be of another one with its number. */
 	if (options->this_machine && !options->symfs)
-		snprintf(paths[2], PATH_MAX, "/proc/%d/root/tmp/perf-%d.map", m->info.pid, ns_pid);
+		snprintf(paths[1], PATH_MAX, "/proc/%d/root/tmp/perf-%d.map", m->info.pid, ns_pid);
+	if (m->info.path && m->info.path[0] == '/')
+		snprintf(paths[2], PATH_MAX, "%s%s", options->symfs ? options->symfs : "", m->info.path);
 	snprintf(paths[3], PATH_MAX, "%s/tmp/perf-%d.map", options->symfs ? options->symfs : "", m->info.pid);
 	for (size_t i = 0; i < 4 && err == FLAME_EIO; i++) {
 		if (!paths[i][0])

@@ -120,7 +120,7 @@ static bool text_equal(const char *a, const char *b)
 
 static bool info_equal(const struct flame_module_info *a, const struct flame_module_info *b)
 {
-	return a->kind == b->kind && a->pid == b->pid && a->ns_pid == b->ns_pid &&
+	return a->kind == b->kind && a->pid == b->pid && a->ns_pid == b->ns_pid && a->elsewhere == b->elsewhere &&
 	       a->reference_address == b->reference_address && a->build_id_len == b->build_id_len &&
 	       (!a->build_id_len || !memcmp(a->build_id, b->build_id, a->build_id_len)) && text_equal(a->path, b->path) &&
 	       text_equal(a->reference, b->reference);

@@ -59,6 +59,7 @@ struct flame_module_info {
 	size_t build_id_len;
 	int32_t pid;			/* FILE, VDSO: whose root the path is in (with this_machine); PERF_MAP: whose map; 0: none */
 	int32_t ns_pid;			/* PERF_MAP: pid in its own namespace, 0: the same */
+	bool elsewhere;			/* FILE: the path is another file's here: only below @pid's root, by build-id and in the options' places */
 	/*
 	 * KERNEL: the address that the symbol @reference ("_text" if NULL) had in the recording, so
 	 * that symbols of the same kernel at another boot fit; 0: it did not move.

@@ -62,6 +62,20 @@ static size_t underscores(const struct flame_symtab_entry *e)
 	return nr;
 }
 
+/* Names under which the kernel has a function a second time: for 32-bit programs, before it is relocated, as a table's. */
+static bool is_second(const struct flame_symtab_entry *e)
+{
+	static const char *const starts[] = { "__ia32_sys_", "__pi_", "__x86_indirect_thunk_array" };
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+		size_t len = strlen(starts[i]);
+
+		if (e->kind == FLAME_KERNEL && e->room >= len && !memcmp(e->name, starts[i], len))
+			return true;
+	}
+	return false;
+}
+
 /* Return: whether @b, which was added later, is the better of two symbols with the same start. */
 static bool is_better(const struct flame_symtab_entry *a, const struct flame_symtab_entry *b)
 {
@@ -72,6 +86,8 @@ static bool is_better(const struct flame_symtab_entry *a, const struct flame_sym
 		if ((a->rank ^ b->rank) & bits[i])
 			return b->rank & bits[i];
 	}
+	if (is_second(a) != is_second(b))
+		return is_second(a);
 	x = underscores(a);
 	y = underscores(b);
 	if (x != y)

@@ -157,6 +157,9 @@ static void test_kallsyms(void **state)
 {
 	const char *file = file_with("kallsyms", "ffffffff81000000 T _text\nffffffff81000000 T _stext\n"
 						 "ffffffff81000100 t do_work\nffffffff81000200 D data\nffffffff81000180 W weak\n"
+						 "ffffffff81000300 t __do_sys_getppid\nffffffff81000300 T __ia32_sys_getppid\n"
+						 "ffffffff81000300 T __x64_sys_getppid\nffffffff81000310 T __pi_memcpy\n"
+						 "ffffffff81000310 T memcpy\n"
 						 "broken\n0000000000000010 A percpu\nffffffffc0000000 t ext4_read\t[ext4]\n");
 	struct flame_symbol_options options = { .kallsyms = file };
 	struct flame_module_info kernel = { .kind = FLAME_MODULE_KERNEL, .path = "[kernel.kallsyms]" };
@@ -168,6 +171,8 @@ static void test_kallsyms(void **state)
 	check_frame(flame_symbols_find(s, m, 0xffffffff81000104, false), 0, "do_work", 0, FLAME_KERNEL);
 	check_frame(flame_symbols_find(s, m, 0xffffffff81000280, false), 0, "weak", 0, FLAME_KERNEL);
 	check_frame(flame_symbols_find(s, m, 0xffffffff81000001, false), 0, "_stext", 0, FLAME_KERNEL);
+	check_frame(flame_symbols_find(s, m, 0xffffffff81000301, false), 0, "__x64_sys_getppid", 0, FLAME_KERNEL);
+	check_frame(flame_symbols_find(s, m, 0xffffffff81000311, false), 0, "memcpy", 0, FLAME_KERNEL);
 	assert_int_equal(flame_symbols_find(s, m, 0x10, false)->nr_frames, 0);
 	check_frame(flame_symbols_find(s, flame_module_row(s, &ext4), 0xffffffffc0000010, false), 0, "ext4_read", 0,
 		    FLAME_KERNEL);

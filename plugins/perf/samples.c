@@ -83,7 +83,10 @@ flame_module plugin_module(struct plugin *p, int32_t pid, const struct plugin_pl
 	struct flame_symbol_options options = { 0 };
 
 	(void)pid;
-	if (!is_file(place))
+	/* Of another kernel's vdso the build-id is another one. */
+	if (place->module && !strcmp(place->module, "[vdso]"))
+		info.kind = FLAME_MODULE_VDSO;
+	else if (!is_file(place))
 		return 0;
 	if (info.build_id_len > FLAME_BUILD_ID_MAX)
 		info.build_id_len = 0;

@@ -354,6 +354,29 @@ def newer():
     return f
 
 
+def namespaces():
+    """Two processes of one parent run what is at /bin/sh: 21 as recorded here, 22 in another mount namespace, with its child 23."""
+    f = File()
+    spaces = lambda pid, mnt, time=0: f.add(16, 0, f.p("iiQ", pid, pid, 7) + b"".join(
+        f.p("QQ", 4, i) for i in (1, 2, 3, 4, 5, mnt, 7)), pid, pid, time)
+    spaces(1, 100)
+    spaces(21, 100)
+    f.fork(22, 21, 22, 21, 900)
+    spaces(22, 200, 910)
+    f.fork(23, 22, 23, 22, 950)
+    f.add(16, 0, f.p("ii", 24, 24), 24, 24)             # shorter than its fields
+    f.add(16, 0, f.p("iiQ", 24, 24, 2) + f.p("QQQQ", 4, 1, 4, 2), 24, 24)  # no mount namespace
+    for pid, name in ((21, "here"), (22, "box"), (23, "child"), (24, "unknown")):
+        f.comm(pid, pid, name, 1000)
+    for pid in (22, 23):
+        f.mmap2(pid, 0x10000, 0x1000, 0, "/bin/sh", 1100)
+        f.sample(pid, pid, 2000 + pid, [USER, 0x10010, 0x10020])
+    for pid in (21, 24):
+        f.mmap2(pid, 0x10000, 0x1000, 0, "/no/such/file", 1100)
+        f.sample(pid, pid, 2000 + pid, [USER, 0x10010, 0x10020])
+    return f
+
+
 def symbols():
     """Addresses of a kernel that was elsewhere, named by --kallsyms."""
     f = File()
@@ -389,6 +412,7 @@ write("plain.in", plain().file())
 write("deferred.in", deferred().file())
 write("newer.in", newer().file())
 write("symbols.in", symbols().file())
+write("namespaces.in", namespaces().file())
 bad = bytearray(processes().file())
 bad[104 + 8 + 128:104 + 8 + 136] = struct.pack("<Q", 1 << 62)
 write("bad-ids.in", bytes(bad))
