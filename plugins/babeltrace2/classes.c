@@ -65,6 +65,7 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	c->address = field_find(c->class, "addr", IN_PAYLOAD);
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
+	c->call_address = c->address.scope;
 	s->calls = series_get(s, "calls", &like);
 }
 

@@ -100,7 +100,7 @@ static const struct role_handler role_handlers[] = {
 	{ ROLE_CALLBACK_NAME, callback_name },
 };
 
-static void dispatch(struct sink *s, const struct event *ev)
+static inline void dispatch(struct sink *s, const struct event *ev)
 {
 	unsigned int roles = ev->class->roles;
 
@@ -138,18 +138,9 @@ static void start_clock(struct sink *s, const struct event *ev)
 		s->to = INT64_MAX;
 }
 
-/* Return: false where the event is of no use. */
-static inline bool read_event(struct sink *s, const bt_message *message, struct event *ev)
+/* Return: false where the time cannot be told. */
+static inline bool read_time(struct sink *s, const bt_message *message, struct event *ev)
 {
-	ev->event = bt_message_event_borrow_event_const(message);
-	ev->class = class_get(s, bt_event_borrow_class_const(ev->event));
-	s->counts.events++;
-	if (!ev->class || !ev->class->roles)
-		return false;
-	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
-	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(ev->event));
-	if (!ev->trace)
-		return false;
 	ev->time = 0;
 	if (ev->class->has_clock) {
 		const bt_clock_snapshot *snapshot = bt_message_event_borrow_default_clock_snapshot_const(message);
@@ -162,13 +153,30 @@ static inline bool read_event(struct sink *s, const bt_message *message, struct 
 	} else {
 		s->counts.clockless++;
 	}
-	ev->pid = ev->trace->pid;
-	ev->tid = -1;
-	ids_get(ev->event, &ev->class->ids, &ev->pid, &ev->tid);
-	if (ev->class->roles & (ROLE_CALL_ENTRY | ROLE_CALL_EXIT))
-		ev->has_address = field_number(ev->event, &ev->class->address, &ev->address);
 	if (!s->started)
 		start_clock(s, ev);
+	return true;
+}
+
+/* Return: false where the event is of no use. */
+static inline bool read_event(struct sink *s, const bt_message *message, struct event *ev)
+{
+	const bt_event *event = bt_message_event_borrow_event_const(message);
+	struct event_class *class = class_get(s, bt_event_borrow_class_const(event));
+
+	s->counts.events++;
+	if (!class || !class->roles)
+		return false;
+	ev->event = event;
+	ev->class = class;
+	ev->has_address = false;
+	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
+	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(event));
+	if (!ev->trace || !read_time(s, message, ev))
+		return false;
+	ev->pid = ev->trace->pid;
+	ev->tid = -1;
+	ids_get(event, &class->ids, &ev->pid, &ev->tid);
 	return true;
 }
 
@@ -206,25 +214,38 @@ static void on_other_message(struct sink *s, const bt_message *m, bt_message_typ
 	}
 }
 
-/* What there is to be read of events lies all over memory: reading several of them first makes them wait at once. */
+/*
+ * Handle the events that @messages begins with. Whether one is an entry or an exit cannot be foretold: a branch
+ * on that for each would keep the processor from reading the next while this one waits for memory, so that what
+ * several hold is read first, without such branches. Return: how many messages that were.
+ */
+static uint64_t on_events(struct sink *s, const bt_message *const *messages, uint64_t nr)
+{
+	struct event events[EVENTS_AT_ONCE], *end = events, *calls[EVENTS_AT_ONCE];
+	size_t nr_calls = 0;
+	uint64_t i;
+
+	for (i = 0; i < nr && i < EVENTS_AT_ONCE && bt_message_get_type(messages[i]) == BT_MESSAGE_TYPE_EVENT; i++) {
+		if (!read_event(s, messages[i], end))
+			continue;
+		calls[nr_calls] = end;
+		nr_calls += end++->class->call_address;
+	}
+	for (size_t j = 0; j < nr_calls; j++)
+		calls[j]->has_address = field_number(calls[j]->event, &calls[j]->class->address, &calls[j]->address);
+	for (struct event *ev = events; ev < end && !s->error; ev++)
+		dispatch(s, ev);
+	return i;
+}
+
 static void on_messages(struct sink *s, const bt_message *const *messages, uint64_t nr)
 {
-	struct event events[EVENTS_AT_ONCE];
-	uint64_t i = 0;
+	for (uint64_t i = 0; i < nr && !s->error; ) {
+		bt_message_type type = bt_message_get_type(messages[i]);
 
-	while (i < nr && !s->error) {
-		bt_message_type type = BT_MESSAGE_TYPE_EVENT;
-		size_t nr_events = 0;
-
-		for (; i < nr && nr_events < EVENTS_AT_ONCE; i++) {
-			type = bt_message_get_type(messages[i]);
-			if (type != BT_MESSAGE_TYPE_EVENT)
-				break;
-			nr_events += read_event(s, messages[i], &events[nr_events]);
-		}
-		for (size_t j = 0; j < nr_events && !s->error; j++)
-			dispatch(s, &events[j]);
-		if (type != BT_MESSAGE_TYPE_EVENT && !s->error)
+		if (type == BT_MESSAGE_TYPE_EVENT)
+			i += on_events(s, messages + i, nr - i);
+		else
 			on_other_message(s, messages[i++], type);
 	}
 	samples_settle(s);

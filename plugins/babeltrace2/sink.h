@@ -81,6 +81,7 @@ struct event_class {
 	struct ids ids;
 	struct field comm, ip, cpu, debug_info;
 	struct field address;			/* of a call */
+	bool call_address;			/* it is a call, and has that */
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
 	bool perf_chain;
