@@ -23,8 +23,9 @@ static void put_text(struct flame_span text, FILE *out)
 }
 
 static void put_side(const char *what, const struct flame_diff_side *side, const struct flame_compare_input *input,
-		     const char *countname, FILE *out)
+		     FILE *out)
 {
+	const char *countname = input->countname ? input->countname : "samples";
 	struct flame_span unit = flame_string_get(input->profile, flame_type_get(input->profile, input->type)->unit);
 	char amount[FLAME_AMOUNT_MAX];
 
@@ -46,10 +47,8 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 
 static void put_head(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
 {
-	const char *countname = o->countname ? o->countname : "samples";
-
-	put_side("Before:", &d->before, &o->before, countname, out);
-	put_side("After: ", &d->after, &o->after, countname, out);
+	put_side("Before:", &d->before, &o->before, out);
+	put_side("After: ", &d->after, &o->after, out);
 	for (size_t i = 0; o->warnings && o->warnings[i]; i++) {
 		fputs("Warning: ", out);
 		put_text((struct flame_span){ o->warnings[i], strlen(o->warnings[i]) }, out);

@@ -222,17 +222,18 @@ static size_t count_met(const char *threshold, const char *before, const char *a
 	struct flame_compare_options options = { 0 };
 	struct flame_diag diag = { 0 };
 	struct pair pair;
-	size_t met = 0;
+	struct flame_thresholds_found found;
 	bool said = !message;
 
 	open_texts(&pair, before, after);
-	assert_int_equal(flame_thresholds_apply(&pair.diff, &options, &threshold, 1, &diag, &met), 0);
+	assert_int_equal(flame_thresholds_apply(&pair.diff, &options, &threshold, 1, &diag, &found), 0);
 	for (size_t i = 0; i < diag.nr_messages; i++)
 		said |= message && strstr(diag.messages[i].text, message);
 	assert_true(said);
 	flame_diag_release(&diag);
 	close_pair(&pair);
-	return met;
+	assert_int_equal(found.nr_without, message && strstr(message, "no frame") ? 1 : 0);
+	return found.nr_met;
 }
 
 static void test_thresholds(void **state)
