@@ -14,8 +14,15 @@
 struct flame_compare_options {
 	double confidence;	/* 0: 0.95 */
 	double dispersion;	/* how many times the variance is that of independent samples; 0: 1 */
+	/*
+	 * Shares differ from run to run as those of so many samples do, besides what sampling adds: of longer runs, too, a
+	 * single one tells no more. 0: runs differ by sampling alone.
+	 */
+	double run_size;
 	bool by_count;		/* test values as they are; else shares */
 };
+
+#define FLAME_RUN_SIZE 5000	/* what equal runs of compiled and of JIT code were measured to need (diff_noise) */
 
 /* One side of a change. */
 struct flame_amount_seen {

@@ -216,6 +216,9 @@ static int add_all_runs(struct tool *tool, struct comparison *c)
 
 	if (!status)
 		status = add_runs(tool, tool->more_after, tool->nr_more_after, &after, &dispersion);
+	/* How runs differ is known where there are several, or where it is said. */
+	if (!tool->has_run_size && !(tool->compare.dispersion > 0) && !tool->nr_more_before && !tool->nr_more_after)
+		tool->compare.run_size = FLAME_RUN_SIZE;
 	if (!(tool->compare.dispersion > 0))
 		tool->compare.dispersion = flame_dispersion_get(&dispersion);
 	return status;
@@ -247,6 +250,9 @@ static int compare(struct tool *tool, struct comparison *c)
 	}
 	c->countname = tool_count_name(tool, c->after, c->after_type);
 	c->before_countname = tool_count_name(tool, c->before, c->before_type);
+	if (tool->compare.run_size > 0 && !tool->has_run_size && !tool->quiet && (!wants(tool, "folded") || tool->nr_fail_on))
+		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed (--run-size %d); "
+			     "--before FILE and --after FILE add runs that tell it", FLAME_RUN_SIZE);
 	status = write_diff(tool, c);
 	return tool->nr_fail_on && status != 1 ? apply_thresholds(tool, c, status) : status;
 }

@@ -322,6 +322,9 @@ static void make_remarks(struct picture *pic)
 		add_remark(pic, "Within noise (grey): %s, confidence %g%%, corrected for %zu tests, variance times %.3g",
 			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence,
 			   pic->comparison.nr_tests, pic->comparison.options.dispersion);
+	if (pic->comparison.nr_items && pic->comparison.options.run_size > 0)
+		add_remark(pic, "Besides sampling, runs are taken to differ as samples of %g do; more runs (fgdiff --before, --after) tell how much "
+			   "they do", pic->comparison.options.run_size);
 }
 
 static void choose_legend(struct picture *pic)
