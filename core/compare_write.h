@@ -19,6 +19,7 @@ struct flame_compare_write_options {
 	const char *const *warnings;	/* ended by NULL */
 	double min;			/* only what has this share, in percent, before or after */
 	size_t top;			/* at most so many of a list; 0: all */
+	unsigned int width;		/* of a line of the table; 0: as long as names are */
 	bool paths;			/* list paths too, not only functions */
 };
 

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "../core/compare_write.h"
 #include "../core/diff_check.h"
@@ -53,6 +55,20 @@ static int write_svg(const struct tool *tool, const struct comparison *c, FILE *
 	return flame_svg_write(c->diff.profile, &svg, out);
 }
 
+/* Names of a table that people look at are cut to the lines of their terminal. Return: 0: they are not. */
+static unsigned int line_width(const struct tool *tool)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+
+	if ((tool->output && strcmp(tool->output, "-")) || !isatty(STDOUT_FILENO))
+		return 0;
+	if (!width && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		width = size.ws_col;
+	return width < 100000 ? (unsigned int)width : 0;
+}
+
 static int write_list(const struct tool *tool, const struct comparison *c, FILE *out)
 {
 	const struct flame_compare_write_options options = {
@@ -62,6 +78,7 @@ static int write_list(const struct tool *tool, const struct comparison *c, FILE 
 		.warnings = (const char *const *)c->warnings,
 		.min = tool->min,
 		.top = tool->top || wants(tool, "json") ? tool->top : TABLE_TOP,
+		.width = line_width(tool),
 		.paths = tool->paths,
 	};
 
