@@ -22,7 +22,7 @@ struct flame_compare_options {
 	bool by_count;		/* test values as they are; else shares */
 };
 
-#define FLAME_RUN_SIZE 5000	/* what equal runs of compiled and of JIT code were measured to need (diff_noise) */
+#define FLAME_RUN_SIZE 3000	/* what equal runs of JIT and of garbage collected code need (Documentation/bench.md) */
 
 /* One side of a change. */
 struct flame_amount_seen {

@@ -522,7 +522,7 @@ static const struct option options[] = {
 	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
 	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
 	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1, or found)", 0, set_dispersion },
-	{ "run-size", 0, CUSTOM, PROGRAM_DIFF, "N", "single runs differ as samples of N do, besides sampling; 0: not (default: 5000)", 0, set_run_size },
+	{ "run-size", 0, CUSTOM, PROGRAM_DIFF, "N", "single runs differ as samples of N do, besides sampling; 0: not (default: 3000)", 0, set_run_size },
 	{ "min", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "list only what has this share before or after (default: 0)", 0, set_min },
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
