@@ -121,18 +121,19 @@ static void test_count(struct flame_change *c, double dispersion_before, double 
  * How many times the variance of @all's parts is that of independent samples: where runs differ, samples of one run are
  * alike, by 1 / run_size on average (the beta-binomial distribution's correlation).
  */
-static double dispersion_of(const struct flame_comparison *c, const struct flame_amount_seen *all)
+static double dispersion_of(const struct flame_comparison *c, const struct flame_amount_seen *all, unsigned int nr_runs)
 {
 	double sum = (double)all->value;
 
 	if (!(c->options.run_size > 0) || !all->value)
 		return c->options.dispersion;
-	return c->options.dispersion * (1 + sum * sum / all->squares / c->options.run_size);
+	return fmax(c->options.dispersion, 1 + sum * sum / all->squares / c->options.run_size / nr_runs);
 }
 
 static void test_change(struct flame_comparison *c, struct flame_change *change, double deviations)
 {
-	double before = dispersion_of(c, &c->all.before), after = dispersion_of(c, &c->all.after);
+	double before = dispersion_of(c, &c->all.before, c->options.runs_before);
+	double after = dispersion_of(c, &c->all.after, c->options.runs_after);
 
 	change->test = (struct flame_test){ 1, 1, 1 };
 	weigh(&change->before, &c->all.before, &change->after, before);
@@ -202,6 +203,8 @@ static int start(struct flame_comparison *c, const struct flame_diff *d, const s
 		c->options.confidence = CONFIDENCE;
 	if (!(c->options.dispersion > 0))
 		c->options.dispersion = 1;
+	c->options.runs_before += !c->options.runs_before;
+	c->options.runs_after += !c->options.runs_after;
 	c->items = calloc(nr_items + 1, sizeof(*c->items));
 	c->nr_items = nr_items;
 	return c->items ? sum_all(c, d) : FLAME_ENOMEM;

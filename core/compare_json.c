@@ -62,8 +62,9 @@ static void put_test(const struct flame_comparison *c, FILE *out)
 	fputs("{ \"name\": ", out);
 	put_words(flame_compare_test(&c->options), out);
 	fprintf(out, ", \"interval\": \"Newcombe, each for itself\", \"confidence\": %g, \"dispersion\": %.6g, "
-		"\"run_size\": %.6g, \"changes\": %zu, \"tested\": %zu }",
-		100 * c->options.confidence, c->options.dispersion, c->options.run_size, c->nr_changes, c->nr_tests);
+		"\"run_size\": %.6g, \"runs\": [%u, %u], \"changes\": %zu, \"tested\": %zu }",
+		100 * c->options.confidence, c->options.dispersion, c->options.run_size, c->options.runs_before,
+		c->options.runs_after, c->nr_changes, c->nr_tests);
 }
 
 static void put_change(const char *key, const struct flame_change *c, uint32_t scale, FILE *out)

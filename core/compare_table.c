@@ -65,9 +65,12 @@ static void put_test(const struct compare_list *list, FILE *out)
 		c->nr_tests, c->nr_changes, 100 * c->options.confidence);
 	if (c->options.dispersion > 1)
 		fprintf(out, "        variance taken as %.4g times that of independent samples\n", c->options.dispersion);
-	if (c->options.run_size > 0)
-		fprintf(out, "Runs:   besides sampling they are taken to differ as samples of %g do (--run-size);\n"
-			"        more runs of either side, by --before FILE and --after FILE, tell how much they do\n", c->options.run_size);
+	if (!(c->options.run_size > 0))
+		return;
+	fprintf(out, "Runs:   %u before, %u after; besides sampling, they are taken to differ as samples of %g do (--run-size)\n",
+		c->options.runs_before, c->options.runs_after, c->options.run_size);
+	if (c->options.runs_before + c->options.runs_after == 2)
+		fputs("        more of them, by --before FILE and --after FILE, tell whether they differ by more\n", out);
 }
 
 /* As folded text has it. */

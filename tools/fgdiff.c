@@ -233,9 +233,11 @@ static int add_all_runs(struct tool *tool, struct comparison *c)
 
 	if (!status)
 		status = add_runs(tool, tool->more_after, tool->nr_more_after, &after, &dispersion);
-	/* How runs differ is known where there are several, or where it is said. */
-	if (!tool->has_run_size && !(tool->compare.dispersion > 0) && !tool->nr_more_before && !tool->nr_more_after)
+	/* Who says how much the variance is has thought of it. */
+	if (!tool->has_run_size && !(tool->compare.dispersion > 0))
 		tool->compare.run_size = FLAME_RUN_SIZE;
+	tool->compare.runs_before = 1 + (unsigned int)tool->nr_more_before;
+	tool->compare.runs_after = 1 + (unsigned int)tool->nr_more_after;
 	if (!(tool->compare.dispersion > 0))
 		tool->compare.dispersion = flame_dispersion_get(&dispersion);
 	return status;
@@ -253,6 +255,13 @@ static int meet(struct tool *tool, struct comparison *c)
 	return err ? 1 : 0;
 }
 
+static void tell_of_runs(const struct tool *tool)
+{
+	if (tool->compare.run_size > 0 && !tool->has_run_size && !tool->nr_more_before && !tool->nr_more_after && !tool->quiet)
+		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed (--run-size %d); "
+			     "--before FILE and --after FILE add runs that tell whether by more", FLAME_RUN_SIZE);
+}
+
 static int compare(struct tool *tool, struct comparison *c)
 {
 	int err = flame_diff_init(&c->diff, c->before, c->before_type, c->after, c->after_type, tool->normalize,
@@ -267,9 +276,9 @@ static int compare(struct tool *tool, struct comparison *c)
 	}
 	c->countname = tool_count_name(tool, c->after, c->after_type);
 	c->before_countname = tool_count_name(tool, c->before, c->before_type);
-	if (tool->compare.run_size > 0 && !tool->has_run_size && !tool->quiet && (!wants(tool, "folded") || tool->nr_fail_on))
-		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed (--run-size %d); "
-			     "--before FILE and --after FILE add runs that tell it", FLAME_RUN_SIZE);
+	/* Folded text alone tests nothing. */
+	if (!wants(tool, "folded") || tool->nr_fail_on)
+		tell_of_runs(tool);
 	status = write_diff(tool, c);
 	return tool->nr_fail_on && status != 1 ? apply_thresholds(tool, c, status) : status;
 }

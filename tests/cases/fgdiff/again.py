@@ -61,14 +61,15 @@ def near(got, want, slack):
     return abs(got - want) <= slack
 
 
-def shrunk(n, run_size):
+def shrunk(n, test, side):
     """Samples of one run are alike, by 1 / run_size."""
-    return n / (1 + n / run_size) if run_size else n
+    alike = 1 + n / test['runs'][side] / test['run_size'] if test['run_size'] else 1
+    return n / max(test['dispersion'], alike)
 
 
 def check(doc, before, after, paths):
     n1, n2 = sum(n for _, n in before), sum(n for _, n in after)
-    m1, m2 = (shrunk(n, doc['test']['run_size']) for n in (n1, n2))
+    m1, m2 = shrunk(n1, doc['test'], 0), shrunk(n2, doc['test'], 1)
     sides = [sums(before, paths), sums(after, paths)]
     alpha = Fraction(str(100 - Fraction(str(doc['test']['confidence'])))) / 100
     z = NormalDist().inv_cdf(1 - float(alpha) / 2)
@@ -99,7 +100,7 @@ def main():
     with open(sys.argv[1], encoding='utf-8') as f:
         doc = json.load(f)
     before, after = read(sys.argv[2]), read(sys.argv[3])
-    what = ' '.join(sys.argv[2:]) + ' %g, run size %g' % (doc['test']['confidence'], doc['test']['run_size'])
+    what = ' '.join(sys.argv[2:]) + ' %g, run size %g, dispersion %g' % tuple(doc['test'][k] for k in ('confidence', 'run_size', 'dispersion'))
     try:
         check(doc, before, after, False)
         check(doc, before, after, True)
