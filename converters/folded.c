@@ -550,22 +550,18 @@ static bool is_folded_line(struct flame_span line, bool *has_separator)
 
 #define NAME_MAX_PROBED 4096
 
-/* A first stack that is longer than the head: many names, no longer than names are, and nothing that no name has. */
+/* A first stack that is longer than the head: more than one name, the first no longer than names are, and nothing that no name has. */
 static bool is_long_stack(struct flame_span head)
 {
-	size_t nr = 0, name = 0;
+	const char *separator = head.len < FLAME_HEAD_SIZE ? NULL : memchr(head.s, ';', NAME_MAX_PROBED);
 
-	if (head.len < FLAME_HEAD_SIZE || strchr("{[<", head.s[0]))
+	if (!separator || strchr("{[<", head.s[0]))
 		return false;
 	for (size_t i = 0; i < head.len; i++) {
 		if ((unsigned char)head.s[i] < ' ' && head.s[i] != '\t')
 			return false;
-		name = head.s[i] == ';' ? 0 : name + 1;
-		nr += !name;
-		if (name > NAME_MAX_PROBED)
-			return false;
 	}
-	return nr >= head.len / NAME_MAX_PROBED;
+	return true;
 }
 
 static int probe(struct flame_span head)

@@ -105,28 +105,42 @@ static double weight(const struct flame_amount_seen *side, const struct flame_am
 	return s->squares / (double)s->value;
 }
 
-static void test_count(struct flame_change *c, double dispersion)
+static void test_count(struct flame_change *c, double dispersion_before, double dispersion_after)
 {
 	double before, after;
 
 	if (!c->before.value && !c->after.value)
 		return;
-	before = weight(&c->before, &c->after) * dispersion;
-	after = weight(&c->after, &c->before) * dispersion;
+	before = weight(&c->before, &c->after) * dispersion_before;
+	after = weight(&c->after, &c->before) * dispersion_after;
 	c->test.p = flame_binomial((double)c->before.value / before, (double)c->after.value / after, before / (before + after),
 				   &c->test.least);
 }
 
+/*
+ * How many times the variance of @all's parts is that of independent samples: where runs differ, samples of one run are
+ * alike, by 1 / run_size on average (the beta-binomial distribution's correlation).
+ */
+static double dispersion_of(const struct flame_comparison *c, const struct flame_amount_seen *all, unsigned int nr_runs)
+{
+	double sum = (double)all->value;
+
+	if (!(c->options.run_size > 0) || !all->value)
+		return c->options.dispersion;
+	return fmax(c->options.dispersion, 1 + sum * sum / all->squares / c->options.run_size / nr_runs);
+}
+
 static void test_change(struct flame_comparison *c, struct flame_change *change, double deviations)
 {
-	double dispersion = c->options.dispersion;
+	double before = dispersion_of(c, &c->all.before, c->options.runs_before);
+	double after = dispersion_of(c, &c->all.after, c->options.runs_after);
 
 	change->test = (struct flame_test){ 1, 1, 1 };
-	weigh(&change->before, &c->all.before, &change->after, dispersion);
-	weigh(&change->after, &c->all.after, &change->before, dispersion);
+	weigh(&change->before, &c->all.before, &change->after, before);
+	weigh(&change->after, &c->all.after, &change->before, after);
 	change->interval = flame_newcombe(change->before.part, change->after.part, deviations);
 	if (c->options.by_count)
-		test_count(change, dispersion);
+		test_count(change, before, after);
 	else
 		change->test.p = flame_fisher(change->before.part, change->after.part, &change->test.least);
 }
@@ -189,6 +203,8 @@ static int start(struct flame_comparison *c, const struct flame_diff *d, const s
 		c->options.confidence = CONFIDENCE;
 	if (!(c->options.dispersion > 0))
 		c->options.dispersion = 1;
+	c->options.runs_before += !c->options.runs_before;
+	c->options.runs_after += !c->options.runs_after;
 	c->items = calloc(nr_items + 1, sizeof(*c->items));
 	c->nr_items = nr_items;
 	return c->items ? sum_all(c, d) : FLAME_ENOMEM;

@@ -14,8 +14,16 @@
 struct flame_compare_options {
 	double confidence;	/* 0: 0.95 */
 	double dispersion;	/* how many times the variance is that of independent samples; 0: 1 */
+	/*
+	 * Shares differ from run to run as those of so many samples do, besides what sampling adds: of longer runs, too, one
+	 * tells no more. It counts where it makes the variance larger than dispersion does. 0: runs differ by sampling alone.
+	 */
+	double run_size;
+	unsigned int runs_before, runs_after;	/* that were added up; 0: 1 */
 	bool by_count;		/* test values as they are; else shares */
 };
+
+#define FLAME_RUN_SIZE 3000	/* what equal runs of JIT and of garbage collected code need (Documentation/bench.md) */
 
 /* One side of a change. */
 struct flame_amount_seen {

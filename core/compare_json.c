@@ -62,8 +62,9 @@ static void put_test(const struct flame_comparison *c, FILE *out)
 	fputs("{ \"name\": ", out);
 	put_words(flame_compare_test(&c->options), out);
 	fprintf(out, ", \"interval\": \"Newcombe, each for itself\", \"confidence\": %g, \"dispersion\": %.6g, "
-		"\"changes\": %zu, \"tested\": %zu }",
-		100 * c->options.confidence, c->options.dispersion, c->nr_changes, c->nr_tests);
+		"\"run_size\": %.6g, \"runs\": [%u, %u], \"changes\": %zu, \"tested\": %zu }",
+		100 * c->options.confidence, c->options.dispersion, c->options.run_size, c->options.runs_before,
+		c->options.runs_after, c->nr_changes, c->nr_tests);
 }
 
 static void put_change(const char *key, const struct flame_change *c, uint32_t scale, FILE *out)
@@ -87,11 +88,15 @@ static void put_name(const struct compare_list *list, flame_frame frame, FILE *o
 	const struct flame_frame_info *info = flame_frame_get(p, frame);
 	struct flame_span name = flame_string_get(p, info->name);
 	const char *suffix = flame_kind_suffix(info->kind);
-	char *text = NULL;
+	size_t len = strlen(suffix);
+	char *text = *suffix ? malloc(name.len + len) : NULL;
 
 	/* As folded text has it, so that frames that differ in this alone have different names. */
-	if (*suffix && asprintf(&text, "%s%s", name.s, suffix) > 0)
-		name = (struct flame_span){ text, strlen(text) };
+	if (text) {
+		memcpy(text, name.s, name.len);
+		memcpy(text + name.len, suffix, len);
+		name = (struct flame_span){ text, name.len + len };
+	}
 	put_string(name.len ? name : (struct flame_span){ "[unknown]", 9 }, out);
 	free(text);
 }

@@ -15,6 +15,7 @@
 
 #include "meta.h"
 #include "units.h"
+#include "utf8.h"
 
 /* Names reach a terminal. */
 static void put_text(struct flame_span text, FILE *out)
@@ -23,8 +24,9 @@ static void put_text(struct flame_span text, FILE *out)
 }
 
 static void put_side(const char *what, const struct flame_diff_side *side, const struct flame_compare_input *input,
-		     const char *countname, FILE *out)
+		     FILE *out)
 {
+	const char *countname = input->countname ? input->countname : "samples";
 	struct flame_span unit = flame_string_get(input->profile, flame_type_get(input->profile, input->type)->unit);
 	char amount[FLAME_AMOUNT_MAX];
 
@@ -46,10 +48,8 @@ static void put_side(const char *what, const struct flame_diff_side *side, const
 
 static void put_head(const struct flame_diff *d, const struct flame_compare_write_options *o, FILE *out)
 {
-	const char *countname = o->countname ? o->countname : "samples";
-
-	put_side("Before:", &d->before, &o->before, countname, out);
-	put_side("After: ", &d->after, &o->after, countname, out);
+	put_side("Before:", &d->before, &o->before, out);
+	put_side("After: ", &d->after, &o->after, out);
 	for (size_t i = 0; o->warnings && o->warnings[i]; i++) {
 		fputs("Warning: ", out);
 		put_text((struct flame_span){ o->warnings[i], strlen(o->warnings[i]) }, out);
@@ -65,6 +65,12 @@ static void put_test(const struct compare_list *list, FILE *out)
 		c->nr_tests, c->nr_changes, 100 * c->options.confidence);
 	if (c->options.dispersion > 1)
 		fprintf(out, "        variance taken as %.4g times that of independent samples\n", c->options.dispersion);
+	if (!(c->options.run_size > 0))
+		return;
+	fprintf(out, "Runs:   %u before, %u after; besides sampling, they are taken to differ as samples of %g do (--run-size)\n",
+		c->options.runs_before, c->options.runs_after, c->options.run_size);
+	if (c->options.runs_before + c->options.runs_after == 2)
+		fputs("        more of them, by --before FILE and --after FILE, tell whether they differ by more\n", out);
 }
 
 /* As folded text has it. */
@@ -92,35 +98,133 @@ static int put_path(const struct compare_list *list, uint32_t box, FILE *out)
 	return 0;
 }
 
-static void put_shares(const struct flame_change *c, FILE *out)
+/* What stands before the name, from what goes first where lines are short to what stays. */
+static const struct {
+	unsigned int width;
+	bool before, after, interval, self;
+} layouts[] = {
+	{ 78, true, true, true, true }, { 58, true, true, false, true }, { 29, true, true, false, false },
+	{ 20, false, true, false, false }, { 11, false, false, false, false },
+};
+
+#define NR_LAYOUTS (sizeof(layouts) / sizeof(*layouts))
+#define NAME_MIN 16	/* columns for a name, before something else goes */
+
+static size_t choose_layout(const struct compare_list *list)
 {
-	fprintf(out, "%7.2f%% %7.2f%% %+8.2f", 100 * c->before.part.share, 100 * c->after.part.share,
-		compare_points(flame_change_of_share(c), 2));
+	unsigned int width = list->options->width;
+	size_t i = 0;
+
+	while (width && i + 1 < NR_LAYOUTS && layouts[i].width + NAME_MIN > width)
+		i++;
+	return i;
 }
 
-/* The mark: what of the row changed more than chance would. */
-static int put_row(const struct compare_list *list, const struct flame_compared *item, FILE *out)
+static void put_shares(const struct flame_change *c, size_t layout, FILE *out)
+{
+	if (layouts[layout].before)
+		fprintf(out, "%7.2f%% ", 100 * c->before.part.share);
+	if (layouts[layout].after)
+		fprintf(out, "%7.2f%% ", 100 * c->after.part.share);
+	fprintf(out, "%+8.2f", compare_points(flame_change_of_share(c), 2));
+}
+
+static int put_label(const struct compare_list *list, const struct flame_compared *item, FILE *out)
 {
 	int err = 0;
 
-	put_shares(&item->total, out);
-	fprintf(out, "%c %+8.2f to %+7.2f  ", item->total.significant ? '*' : ' ',
-		compare_points(item->total.interval.low, 2), compare_points(item->total.interval.high, 2));
-	put_shares(&item->self, out);
-	fprintf(out, "%c  ", item->self.significant ? '*' : ' ');
 	if (list->is_paths)
 		err = put_path(list, item->row, out);
 	else
 		put_name(list, item->row, out);
 	if (*compare_state(&item->total))
 		fprintf(out, " (%s)", compare_state(&item->total));
+	return err;
+}
+
+/* Return: where the character begins that is @nr behind @text, which is UTF-8; @len where there are not so many. */
+static size_t behind(const char *text, size_t len, size_t nr)
+{
+	size_t at = 0;
+
+	while (at < len && nr--) {
+		for (at++; at < len && utf8_is_tail((unsigned char)text[at]);)
+			at++;
+	}
+	return at;
+}
+
+static size_t count_characters(const char *text, size_t len)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < len; i++)
+		nr += !utf8_is_tail((unsigned char)text[i]);
+	return nr;
+}
+
+/* As put_label(), at most @width characters of it: what is too long loses its middle, as names differ at their ends. */
+static int put_cut_label(const struct compare_list *list, const struct flame_compared *item, size_t width, FILE *out)
+{
+	char *text = NULL;
+	size_t len = 0, nr;
+	FILE *label = open_memstream(&text, &len);
+	int err = label ? put_label(list, item, label) : FLAME_ENOMEM;
+
+	if (label && fclose(label) && !err)
+		err = FLAME_ENOMEM;
+	nr = err ? 0 : count_characters(text, len);
+	if (!err && nr <= width) {
+		fwrite(text, 1, len, out);
+	} else if (!err) {
+		size_t head = (width - 2) / 2, tail = behind(text, len, nr - (width - 2 - head));
+
+		fwrite(text, 1, behind(text, len, head), out);
+		fputs("..", out);
+		fwrite(text + tail, 1, len - tail, out);
+	}
+	free(text);
+	return err;
+}
+
+/* The mark: what of the row changed more than chance would. */
+static int put_row(const struct compare_list *list, const struct flame_compared *item, size_t layout, FILE *out)
+{
+	unsigned int width = list->options->width, used = layouts[layout].width;
+	int err;
+
+	put_shares(&item->total, layout, out);
+	fputc(item->total.significant ? '*' : ' ', out);
+	if (layouts[layout].interval)
+		fprintf(out, " %+8.2f to %+7.2f", compare_points(item->total.interval.low, 2), compare_points(item->total.interval.high, 2));
+	fputs("  ", out);
+	if (layouts[layout].self) {
+		put_shares(&item->self, layout, out);
+		fprintf(out, "%c  ", item->self.significant ? '*' : ' ');
+	}
+	/* Less than this is no name. */
+	err = width ? put_cut_label(list, item, width > used + 4 ? width - used : 4, out) : put_label(list, item, out);
 	fputc('\n', out);
 	return err;
+}
+
+static void put_titles(const struct compare_list *list, size_t layout, FILE *out)
+{
+	const char *name = list->is_paths ? "path" : "function";
+
+	if (layouts[layout].interval)
+		fprintf(out, "   total:                      %g %% interval of    self:\n  before    after   change   the change             "
+			"before    after   change   %s\n", 100 * list->comparison.options.confidence, name);
+	else if (layouts[layout].self)
+		fprintf(out, "   total:                       self:\n  before    after   change     before    after   change   %s\n", name);
+	else
+		fprintf(out, "%s%s  change   %s\n", layouts[layout].before ? "  before " : "", layouts[layout].after ? "   after " : "", name);
 }
 
 static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out,
 		    FILE *out)
 {
+	size_t layout = choose_layout(list);
 	int err = 0;
 
 	fprintf(out, "\n%s:", title);
@@ -128,12 +232,10 @@ static int put_rows(const struct compare_list *list, const char *title, size_t f
 		fputs(" nothing\n", out);
 		return 0;
 	}
-	fprintf(out, "\n   total:                      %g %% interval of    self:\n",
-		100 * list->comparison.options.confidence);
-	fprintf(out, "  before    after   change   the change             before    after   change   %s\n",
-		list->is_paths ? "path" : "function");
+	fputc('\n', out);
+	put_titles(list, layout, out);
 	for (size_t i = from; !err && i < to; i++)
-		err = put_row(list, &list->comparison.items[list->rows[i]], out);
+		err = put_row(list, &list->comparison.items[list->rows[i]], layout, out);
 	if (left_out)
 		fprintf(out, "  and %zu more (--top)\n", left_out);
 	return err;

@@ -8,6 +8,7 @@
 /* Of one of the two that are compared, for the head of what is written. */
 struct flame_compare_input {
 	const char *name;	/* of the file */
+	const char *countname;	/* NULL: "samples" */
 	const struct flame_profile *profile;
 	flame_type type;	/* in that profile */
 };
@@ -15,10 +16,10 @@ struct flame_compare_input {
 struct flame_compare_write_options {
 	struct flame_compare_options compare;
 	struct flame_compare_input before, after;
-	const char *countname;		/* NULL: "samples" */
 	const char *const *warnings;	/* ended by NULL */
 	double min;			/* only what has this share, in percent, before or after */
 	size_t top;			/* at most so many of a list; 0: all */
+	unsigned int width;		/* of a line of the table; 0: as long as names are */
 	bool paths;			/* list paths too, not only functions */
 };
 

@@ -8,16 +8,11 @@
 #include "folded.h"
 #include "merge.h"
 #include "meta.h"
-#include "span.h"
+#include "units.h"
 
 /* Values of counts are rarely that large; where most are, they are weights. */
 #define LARGE_COUNT 10000
 #define MAX_EXACT (1ll << 53)	/* up to which a picture's script counts exactly */
-
-static bool is_counted_unit(struct flame_span unit)
-{
-	return !unit.len || span_equals(unit, "count") || span_equals(unit, "samples");
-}
 
 static int64_t power_of_ten(uint32_t n)
 {
@@ -52,7 +47,7 @@ enum flame_numbering flame_numbering_of(const struct flame_profile *p, flame_typ
 		nr_large += s->value / one >= LARGE_COUNT;
 		nr++;
 	}
-	return is_counted_unit(flame_string_get(p, info->unit)) && whole && nr_large * 2 <= nr ? FLAME_NUMBERED_VALUES :
+	return flame_unit_counts(flame_string_get(p, info->unit)) && whole && nr_large * 2 <= nr ? FLAME_NUMBERED_VALUES :
 											      FLAME_NUMBERED_STACKS;
 }
 

@@ -226,6 +226,11 @@ int flame_type_rescale(struct flame_profile *p, flame_type type, uint32_t scale)
 /* Give both types the larger scale of the two. Return: as flame_type_rescale(). */
 int flame_types_align(struct flame_profile *p, flame_type a, flame_type b);
 /*
+ * The values of @type are put into @unit, of which @ratio (1000) make one of the unit that they are in: they stay what
+ * they measure. Return: 0, or FLAME_EOVERFLOW where a value does not fit.
+ */
+int flame_type_convert(struct flame_profile *p, flame_type type, flame_string unit, int64_t ratio);
+/*
  * Samples of type @from become samples of type @into, which takes @from's name where it has none;
  * rows of types behind @from move down by one. Return: 0 or the failure.
  */

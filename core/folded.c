@@ -16,6 +16,7 @@
 #include "sort.h"
 #include "tables.h"
 #include "units.h"
+#include "utf8.h"
 
 #define OUT_SIZE ((size_t)64 << 10)
 #define NAME_BLOCK 16	/* bytes that are copied at once; texts and lines have so much room behind their end */
@@ -107,17 +108,25 @@ static bool is_process(struct flame_span name, enum flame_kind kind)
 
 static size_t put_name(char *to, struct flame_span name, enum flame_kind kind)
 {
+	size_t len = 0;
 	bool task;
 
 	if (!name.len)
 		name = (struct flame_span){ "[unknown]", 9 };
 	task = flame_thread_frame(name) == name.len || is_process(name, kind);
-	for (size_t i = 0; i < name.len; i++) {
-		unsigned char c = (unsigned char)name.s[i];
+	for (size_t i = 0, n; i < name.len; i += n) {
+		uint32_t code;
 
-		to[i] = c == ';' && !task ? ':' : c < 0x20 || c == 0x7f ? '?' : (char)c;
+		n = utf8_decode(name.s + i, name.len - i, &code);
+		/* Bytes that are not UTF-8 stay: what reads this may know their encoding. */
+		memcpy(to + len, name.s + i, n);
+		if (!utf8_is_shown(code) || (code == ';' && !task)) {
+			to[len++] = code == ';' ? ':' : '?';
+			continue;
+		}
+		len += n;
 	}
-	return name.len;
+	return len;
 }
 
 static bool prepare_names(struct writer *w)

@@ -31,7 +31,7 @@ void flame_folded_write_header(const struct flame_profile *p, flame_type type, F
 
 /*
  * Write folded text: a line a stack, sorted by frame names (in order of arrival where the profile
- * keeps it), zeros left out. ';' in a name becomes ':', a control byte '?'.
+ * keeps it), zeros left out. ';' in a name becomes ':', what cannot be shown (utf8_is_shown()) '?'.
  * Return: 0, FLAME_EIO where @out has an error, FLAME_ENOMEM.
  */
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out);

@@ -8,7 +8,7 @@
 
 #include "utf8.h"
 
-static void write_escaped(FILE *out, unsigned char c)
+static void write_escaped(FILE *out, uint32_t c)
 {
 	static const char escapes[] = { ['"'] = '"', ['\\'] = '\\', ['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't' };
 
@@ -24,21 +24,17 @@ void flame_json_write_string(FILE *out, struct flame_span text)
 
 	fputc('"', out);
 	while (i < text.len) {
-		unsigned char c = (unsigned char)text.s[i];
-		size_t n = 1;
+		uint32_t code;
+		size_t n = utf8_decode(text.s + i, text.len - i, &code);
+		bool is_bad = n == 1 && code == UTF8_REPLACEMENT;
 
-		if (c >= 0x80)
-			n = utf8_sequence((const unsigned char *)text.s + i, text.len - i);
-		if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\' && n) {
+		if (!is_bad && utf8_is_shown(code) && code != '"' && code != '\\') {
 			i += n;
 			continue;
 		}
 		fwrite(text.s + done, 1, i - done, out);
-		if (n)
-			write_escaped(out, c);
-		else
-			fputs("\\ufffd", out);
-		done = ++i;
+		write_escaped(out, code);
+		done = i += n;
 	}
 	fwrite(text.s + done, 1, i - done, out);
 	fputc('"', out);

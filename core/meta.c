@@ -9,6 +9,7 @@
 #include "merge.h"
 #include "number.h"
 #include "tables.h"
+#include "utf8.h"
 
 enum shape {
 	STRING,
@@ -111,8 +112,17 @@ void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from)
 
 void flame_text_write(struct flame_span s, FILE *out)
 {
-	for (size_t i = 0; i < s.len; i++)
-		putc((unsigned char)s.s[i] < ' ' || s.s[i] == 127 ? '?' : s.s[i], out);
+	uint32_t code;
+
+	for (size_t i = 0, n; i < s.len; i += n) {
+		n = utf8_decode(s.s + i, s.len - i, &code);
+		if (n == 1 && code == UTF8_REPLACEMENT)
+			fputs("\xef\xbf\xbd", out);
+		else if (utf8_is_shown(code))
+			fwrite(s.s + i, 1, n, out);
+		else
+			putc('?', out);
+	}
 }
 
 void flame_meta_write(const struct flame_profile *p, FILE *out)

@@ -18,7 +18,10 @@ void flame_meta_text(struct flame_profile *p, flame_string *row, struct flame_sp
 void flame_meta_interval(struct flame_profile *p, double ns);
 /* What @p does not know yet is taken from @from. Times of samples meet: @p's reach over both. */
 void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from);
-/* Write @s, a '?' for each control byte: what a recording holds must not end a line or act on a terminal. */
+/*
+ * Write @s, a '?' for each character that cannot be shown (utf8_is_shown()) and U+FFFD for each byte that is not UTF-8:
+ * what a recording holds must not end a line or act on a terminal.
+ */
 void flame_text_write(struct flame_span s, FILE *out);
 /* Write a line for each that is known, losses included. Errors stay in @out. */
 void flame_meta_write(const struct flame_profile *p, FILE *out);

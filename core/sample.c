@@ -67,6 +67,21 @@ int flame_types_align(struct flame_profile *p, flame_type a, flame_type b)
 	return flame_type_rescale(p, b, flame_type_get(p, a)->scale);
 }
 
+int flame_type_convert(struct flame_profile *p, flame_type type, flame_string unit, int64_t ratio)
+{
+	struct flame_type_info *info = &p->types[type];
+
+	/* Digits behind the point become those in front of it: nothing grows then. */
+	for (; info->scale && ratio % 10 == 0; ratio /= 10)
+		info->scale--;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (p->samples[i].type == type && __builtin_mul_overflow(p->samples[i].value, ratio, &p->samples[i].value))
+			profile_fail(p, FLAME_EOVERFLOW);
+	}
+	info->unit = unit;
+	return p->error;
+}
+
 /* Samples. */
 
 /* Stacks that came one after the other share a cache line of slots; beyond that they are scattered. */

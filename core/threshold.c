@@ -79,7 +79,9 @@ static bool matches(const struct checker *c, const struct threshold *t, const st
 {
 	struct flame_span name = flame_string_get(c->diff->profile, flame_frame_get(c->diff->profile, item->row)->name);
 
-	return !t->is_total && !regexec(&t->re, name.s, 0, NULL, 0);
+	regmatch_t whole = { 0, (regoff_t)name.len };
+
+	return !t->is_total && !regexec(&t->re, name.s, 0, &whole, REG_STARTEND);
 }
 
 static void collect_rows(struct checker *c)
@@ -121,7 +123,8 @@ static void check_frames(struct checker *c, struct threshold *t)
 	if (t->nr_met > MAX_NAMED)
 		flame_diag_add(c->diag, FLAME_ERROR, "%s is met by %zu frames more", t->text, t->nr_met - MAX_NAMED);
 	if (!t->nr_matches)
-		flame_diag_add(c->diag, FLAME_WARNING, "%s: no frame of either profile matches", t->text);
+		flame_diag_add(c->diag, FLAME_ERROR, "%s can never be met: no frame of either profile matches (annotations "
+			       "such as _[k] are no part of names)", t->text);
 }
 
 /* The totals as they were measured. */
@@ -174,12 +177,12 @@ static int apply_totals(struct checker *c, const struct flame_compare_options *o
 }
 
 int flame_thresholds_apply(const struct flame_diff *d, const struct flame_compare_options *options,
-			   const char *const *texts, size_t nr, struct flame_diag *diag, size_t *nr_met)
+			   const char *const *texts, size_t nr, struct flame_diag *diag, struct flame_thresholds_found *found)
 {
 	struct checker c = { .thresholds = calloc(nr + 1, sizeof(*c.thresholds)), .diff = d, .diag = diag };
 	int err = c.thresholds ? 0 : FLAME_ENOMEM;
 
-	*nr_met = 0;
+	*found = (struct flame_thresholds_found){ 0, 0 };
 	while (!err && c.nr < nr) {
 		char *wrong = parse(&c.thresholds[c.nr], texts[c.nr]);
 
@@ -194,7 +197,8 @@ int flame_thresholds_apply(const struct flame_diff *d, const struct flame_compar
 	if (!err)
 		err = apply_totals(&c, options);
 	for (size_t i = 0; i < c.nr; i++) {
-		*nr_met += c.thresholds[i].nr_met > 0;
+		found->nr_met += c.thresholds[i].nr_met > 0;
+		found->nr_without += !c.thresholds[i].is_total && !c.thresholds[i].nr_matches;
 		regfree(&c.thresholds[i].re);
 	}
 	free(c.thresholds);

@@ -23,6 +23,25 @@ struct step {
 	double of_base;
 };
 
+/* The same units, by all names under which profilers have them, as whole numbers of the smallest. */
+static const struct unit {
+	const char *name;
+	char dimension;
+	int64_t size;
+} units[] = {
+	{ "ns", 't', 1 }, { "us", 't', 1000 }, { "ms", 't', 1000000 }, { "s", 't', 1000000000 },
+	{ "min", 't', 60000000000 }, { "h", 't', 3600000000000 }, { "d", 't', 86400000000000 },
+	{ "nanosecond", 't', 1 }, { "microsecond", 't', 1000 }, { "millisecond", 't', 1000000 },
+	{ "second", 't', 1000000000 }, { "minute", 't', 60000000000 }, { "hour", 't', 3600000000000 },
+	{ "nsec", 't', 1 }, { "usec", 't', 1000 }, { "\u00b5s", 't', 1000 }, { "\u03bcs", 't', 1000 }, { "msec", 't', 1000000 }, { "sec", 't', 1000000000 },
+	{ "byte", 'b', 1 }, { "B", 'b', 1 },
+	{ "KB", 'b', 1 << 10 }, { "kB", 'b', 1 << 10 }, { "KiB", 'b', 1 << 10 }, { "kilobyte", 'b', 1 << 10 },
+	{ "MB", 'b', 1 << 20 }, { "MiB", 'b', 1 << 20 }, { "megabyte", 'b', 1 << 20 },
+	{ "GB", 'b', 1 << 30 }, { "GiB", 'b', 1 << 30 }, { "gigabyte", 'b', 1 << 30 },
+	{ "TB", 'b', 1ll << 40 }, { "TiB", 'b', 1ll << 40 }, { "terabyte", 'b', 1ll << 40 },
+	{ "count", 'n', 1 }, { "sample", 'n', 1 },
+};
+
 static const struct step times[] = {
 	{ "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 }, { "min", 60 }, { "h", 3600 }, { "d", 86400 }, { NULL, 0 },
 };
@@ -56,6 +75,41 @@ static const struct step *find_step(const struct step *steps, struct flame_span 
 			return steps;
 	}
 	return NULL;
+}
+
+static bool is_unit(const struct unit *u, struct flame_span name)
+{
+	size_t n = strlen(u->name);
+
+	/* Words may be many; "ms" is no plural. */
+	if (n > 3 && name.len == n + 1 && name.s[n] == 's')
+		name.len = n;
+	return name.len == n && !memcmp(name.s, u->name, n);
+}
+
+static const struct unit *find_unit(struct flame_span name)
+{
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		if (is_unit(&units[i], name))
+			return &units[i];
+	}
+	return NULL;
+}
+
+int64_t flame_unit_ratio(struct flame_span coarse, struct flame_span fine)
+{
+	const struct unit *c = find_unit(coarse), *f = find_unit(fine);
+
+	if (coarse.len == fine.len && !memcmp(coarse.s, fine.s, fine.len))
+		return 1;
+	return c && f && c->dimension == f->dimension && c->size >= f->size ? c->size / f->size : 0;
+}
+
+bool flame_unit_counts(struct flame_span unit)
+{
+	const struct unit *u = find_unit(unit);
+
+	return !unit.len || (u && u->dimension == 'n');
 }
 
 bool flame_amount(char text[FLAME_AMOUNT_MAX], int64_t value, uint32_t scale, struct flame_span unit)

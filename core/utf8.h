@@ -55,6 +55,19 @@ static inline size_t utf8_decode(const char *s, size_t len, uint32_t *code)
 	return n;
 }
 
+/*
+ * Return: whether @code can be shown as it is: no control character, no end of a line, and nothing that turns around
+ * the direction of the text behind it, by which a name could pass for another.
+ */
+static inline bool utf8_is_shown(uint32_t code)
+{
+	if (code < 0xa0)
+		return code >= 0x20 && code < 0x7f;
+	if (code == 0x061c || code == 0x200e || code == 0x200f || (code >= 0x2028 && code <= 0x202e))
+		return false;
+	return !(code >= 0x2066 && code <= 0x2069) && code != 0xfeff && code != 0xfffe && code != 0xffff;
+}
+
 /* Return: how many bytes of @to, 4 at most, became the code point @c. */
 static inline size_t utf8_put(char *to, uint32_t c)
 {

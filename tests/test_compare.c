@@ -222,17 +222,18 @@ static size_t count_met(const char *threshold, const char *before, const char *a
 	struct flame_compare_options options = { 0 };
 	struct flame_diag diag = { 0 };
 	struct pair pair;
-	size_t met = 0;
+	struct flame_thresholds_found found;
 	bool said = !message;
 
 	open_texts(&pair, before, after);
-	assert_int_equal(flame_thresholds_apply(&pair.diff, &options, &threshold, 1, &diag, &met), 0);
+	assert_int_equal(flame_thresholds_apply(&pair.diff, &options, &threshold, 1, &diag, &found), 0);
 	for (size_t i = 0; i < diag.nr_messages; i++)
 		said |= message && strstr(diag.messages[i].text, message);
 	assert_true(said);
 	flame_diag_release(&diag);
 	close_pair(&pair);
-	return met;
+	assert_int_equal(found.nr_without, message && strstr(message, "no frame") ? 1 : 0);
+	return found.nr_met;
 }
 
 static void test_thresholds(void **state)
@@ -344,12 +345,50 @@ static void test_alarms(void **state)
 	assert_true(found >= 360);
 }
 
+/* A table's rows fit the lines of a terminal, and are as long as they are where there is none. */
+static void test_width(void **state)
+{
+	static const struct {
+		unsigned int width;
+		const char *row;
+	} rows[] = {
+		{ 0, "  30.00%   60.00%   +30.00*   +16.29 to  +42.16    30.00%   60.00%   +30.00*  a_long_name_of_a_f\xc3\xbcnction" },
+		{ 100, "  30.00%   60.00%   +30.00*   +16.29 to  +42.16    30.00%   60.00%   +30.00*  a_long_nam..a_f\xc3\xbcnction" },
+		{ 80, "  30.00%   60.00%   +30.00*    30.00%   60.00%   +30.00*  a_long_nam..a_f\xc3\xbcnction" },
+		{ 50, "  30.00%   60.00%   +30.00*  a_long_na..a_f\xc3\xbcnction" },
+		{ 40, "  60.00%   +30.00*  a_long_na.._f\xc3\xbcnction" },
+		{ 20, "  +30.00*  a_l..tion" },
+		{ 1, "  +30.00*  a..n" },
+	};
+	struct pair pair;
+
+	(void)state;
+	open_texts(&pair, "a_long_name_of_a_f\xc3\xbcnction 30\nb 70\n", "a_long_name_of_a_f\xc3\xbcnction 60\nb 40\n");
+	for (size_t i = 0; i < NR(rows); i++) {
+		struct flame_compare_write_options options = {
+			.before = { "x", NULL, pair.before, 1 }, .after = { "y", NULL, pair.after, 1 }, .width = rows[i].width,
+		};
+		char *text = NULL, line[256];
+		size_t len = 0;
+		FILE *out = open_memstream(&text, &len);
+
+		assert_int_equal(flame_compare_write_table(&pair.diff, &options, out), 0);
+		fclose(out);
+		snprintf(line, sizeof(line), "\n%s\n", rows[i].row);
+		if (!strstr(text, line))
+			fail_msg("%u: no '%s' in\n%s", rows[i].width, rows[i].row, text);
+		free(text);
+	}
+	close_pair(&pair);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_numbering),
 		cmocka_unit_test(test_boxes), cmocka_unit_test(test_negative), cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_warnings), cmocka_unit_test(test_alarms),
+		cmocka_unit_test(test_width),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

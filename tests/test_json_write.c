@@ -40,6 +40,7 @@ static void test_escapes(void **state)
 	check("\0", 1, "\"\\u0000\"");
 	check("\xc3\xa9 \xf0\x9f\x98\x80", 7, "\"\xc3\xa9 \xf0\x9f\x98\x80\"");
 	check("\xff" "a\xc3", 3, "\"\\ufffda\\ufffd\"");
+	check("\xe2\x80\xae\xc2\x9b", 5, "\"\\u202e\\u009b\"");
 	check("\xed\xa0\x80", 3, "\"\\ufffd\\ufffd\\ufffd\"");
 }
 

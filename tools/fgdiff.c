@@ -4,12 +4,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "../core/compare_write.h"
 #include "../core/diff_check.h"
 #include "../core/dispersion.h"
+#include "../core/meet.h"
 #include "../core/threshold.h"
-#include "../core/units.h"
 
 #define TABLE_TOP 20
 
@@ -17,7 +19,7 @@ struct comparison {
 	struct flame_profile *before, *after;
 	flame_type before_type, after_type;
 	struct flame_diff diff;
-	char *countname;	/* what both count; NULL: samples */
+	char *countname, *before_countname;	/* what AFTER and BEFORE count; NULL: samples */
 	const char **warnings;	/* ended by NULL; of diag */
 	struct flame_diag diag;
 };
@@ -53,16 +55,30 @@ static int write_svg(const struct tool *tool, const struct comparison *c, FILE *
 	return flame_svg_write(c->diff.profile, &svg, out);
 }
 
+/* Names of a table that people look at are cut to the lines of their terminal. Return: 0: they are not. */
+static unsigned int line_width(const struct tool *tool)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize size;
+	unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+
+	if ((tool->output && strcmp(tool->output, "-")) || !isatty(STDOUT_FILENO))
+		return 0;
+	if (!width && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+		width = size.ws_col;
+	return width < 100000 ? (unsigned int)width : 0;
+}
+
 static int write_list(const struct tool *tool, const struct comparison *c, FILE *out)
 {
 	const struct flame_compare_write_options options = {
 		.compare = tool->compare,
-		.before = { tool->inputs[0], c->before, c->before_type },
-		.after = { tool->inputs[1], c->after, c->after_type },
-		.countname = tool->svg.countname ? tool->svg.countname : c->countname,
+		.before = { tool->inputs[0], tool->svg.countname ? tool->svg.countname : c->before_countname, c->before, c->before_type },
+		.after = { tool->inputs[1], tool->svg.countname ? tool->svg.countname : c->countname, c->after, c->after_type },
 		.warnings = (const char *const *)c->warnings,
 		.min = tool->min,
 		.top = tool->top || wants(tool, "json") ? tool->top : TABLE_TOP,
+		.width = line_width(tool),
 		.paths = tool->paths,
 	};
 
@@ -86,37 +102,6 @@ static int write_diff(struct tool *tool, const struct comparison *c)
 		err = FLAME_EARG;
 	}
 	return tool_close_output(tool, &out, err);
-}
-
-static bool differs(const struct flame_profile *a, flame_string x, const struct flame_profile *b, flame_string y)
-{
-	struct flame_span s = flame_string_get(a, x), t = flame_string_get(b, y);
-
-	return s.len && t.len && (s.len != t.len || memcmp(s.s, t.s, s.len));
-}
-
-/* Nanoseconds and bytes have no difference. Return: false after printing that the two do not compare. */
-static bool comparable(const struct tool *tool, const struct flame_profile *before, flame_type before_type,
-		       const struct flame_profile *after, flame_type after_type)
-{
-	const struct flame_type_info *a = flame_type_get(before, before_type), *b = flame_type_get(after, after_type);
-	struct flame_span x = flame_string_get(before, a->name), y = flame_string_get(after, b->name);
-
-	if (!tool->read.count && differs(before, a->unit, after, b->unit)) {
-		x = flame_string_get(before, a->unit);
-		y = flame_string_get(after, b->unit);
-		tool_message(tool, "error", "BEFORE counts %.*s, AFTER %.*s: choose alike ones with --event, or compare samples with --count",
-			     (int)x.len, x.s, (int)y.len, y.s);
-		return false;
-	}
-	if (!tool->read.count && a->kind && b->kind && a->kind != b->kind) {
-		tool_message(tool, "error", "BEFORE is %s, AFTER %s: choose alike ones with --event, or compare samples with --count",
-			     flame_value_kind_name(a->kind), flame_value_kind_name(b->kind));
-		return false;
-	}
-	if (!tool->quiet && differs(before, a->name, after, b->name))
-		tool_message(tool, "warning", "BEFORE counts %.*s, AFTER %.*s", (int)x.len, x.s, (int)y.len, y.s);
-	return true;
 }
 
 /* Messages that say neither file nor line. */
@@ -144,18 +129,18 @@ static int check_captures(struct tool *tool, struct comparison *c)
 	return c->warnings ? 0 : FLAME_ENOMEM;
 }
 
-/* Return: the status to exit with: 1 where a threshold is met, else @status. */
+/* Return: the status to exit with: 1 where a threshold is met, 2 where one never can be, else @status. */
 static int apply_thresholds(struct tool *tool, const struct comparison *c, int status)
 {
 	struct flame_diag diag = { 0 };
-	size_t nr_met;
-	int err = flame_thresholds_apply(&c->diff, &tool->compare, tool->fail_on, tool->nr_fail_on, &diag, &nr_met);
+	struct flame_thresholds_found found;
+	int err = flame_thresholds_apply(&c->diff, &tool->compare, tool->fail_on, tool->nr_fail_on, &diag, &found);
 
 	if (err)
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	print_plain(tool, &diag);
 	flame_diag_release(&diag);
-	return err || nr_met ? 1 : status;
+	return err || found.nr_met ? 1 : found.nr_without ? 2 : status;
 }
 
 static int read_both(struct tool *tool, struct comparison *c)
@@ -165,7 +150,7 @@ static int read_both(struct tool *tool, struct comparison *c)
 	if (c->before_type)
 		c->after = tool_read(tool, 1);
 	c->after_type = c->after ? tool_choose_type(tool, 1, c->after) : 0;
-	return c->after_type && comparable(tool, c->before, c->before_type, c->after, c->after_type) ? 0 : 1;
+	return c->after_type ? 0 : 1;
 }
 
 /* Runs are added up by the name of what they count. */
@@ -177,9 +162,19 @@ static bool counts_same(const struct flame_profile *a, flame_type a_type, const 
 	return s.len == t.len && !memcmp(s.s, t.s, s.len);
 }
 
+/* Put both into one unit. Return: false after printing that they do not compare. */
+static bool meet_run(const struct tool *tool, const struct flame_met *side, const struct flame_met *run)
+{
+	struct flame_diag diag = { 0 };
+	int err = flame_types_meet(side, run, tool->read.count, &diag);
+
+	print_plain(tool, &diag);
+	flame_diag_release(&diag);
+	return !err;
+}
+
 /* Return: one more run of @p's type @type, which gets it in *@run_type; NULL after printing why there is none. */
-static struct flame_profile *read_run(struct tool *tool, const char *path, const struct flame_profile *p, flame_type type,
-				      flame_type *run_type)
+static struct flame_profile *read_run(struct tool *tool, const char *path, const struct flame_met *side, flame_type *run_type)
 {
 	size_t input = tool->nr_inputs++;
 	struct flame_profile *run;
@@ -189,7 +184,8 @@ static struct flame_profile *read_run(struct tool *tool, const char *path, const
 	*run_type = run ? tool_choose_type(tool, input, run) : 0;
 	if (!*run_type)
 		goto out;
-	if (counts_same(p, type, run, *run_type) && comparable(tool, p, type, run, *run_type))
+	if (counts_same(side->profile, side->type, run, *run_type) &&
+	    meet_run(tool, side, &(struct flame_met){ run, *run_type, path }))
 		return run;
 	tool_message(tool, "error", "%s is no run of the same: it counts something else", path);
 out:
@@ -197,17 +193,19 @@ out:
 	return NULL;
 }
 
-/* Add the runs in @files to @p, and how much each differs from the one before it to @dispersion. */
-static int add_runs(struct tool *tool, const char *const *files, size_t nr, struct flame_profile *p, flame_type type,
+/* Add the runs in @files to @side, and how much each differs from the one before it to @dispersion. */
+static int add_runs(struct tool *tool, const char *const *files, size_t nr, const struct flame_met *side,
 		    struct flame_dispersion *dispersion)
 {
-	struct flame_profile *runs[MAX_RUNS + 1] = { p };
-	flame_type types[MAX_RUNS + 1] = { type };
+	struct flame_profile *runs[MAX_RUNS + 1] = { side->profile };
+	flame_type types[MAX_RUNS + 1] = { side->type };
+	struct tool quiet = *tool;
 	size_t nr_runs = 1;
 	int err = 0;
 
+	quiet.quiet = true;
 	while (!err && nr_runs <= nr) {
-		struct flame_profile *run = read_run(tool, files[nr_runs - 1], p, type, &types[nr_runs]);
+		struct flame_profile *run = read_run(tool, files[nr_runs - 1], side, &types[nr_runs]);
 
 		if (!run)
 			break;
@@ -215,8 +213,11 @@ static int add_runs(struct tool *tool, const char *const *files, size_t nr, stru
 		err = flame_dispersion_add(dispersion, runs[nr_runs - 2], types[nr_runs - 2], run, types[nr_runs - 1]);
 	}
 	for (size_t i = 1; i < nr_runs; i++) {
+		/* A later one may have been finer. */
+		if (!err && !meet_run(&quiet, side, &(struct flame_met){ runs[i], types[i], files[i - 1] }))
+			err = FLAME_EARG;
 		if (!err)
-			err = flame_profile_merge(p, runs[i]);
+			err = flame_profile_merge(side->profile, runs[i]);
 		flame_profile_free(runs[i]);
 	}
 	if (err)
@@ -227,13 +228,38 @@ static int add_runs(struct tool *tool, const char *const *files, size_t nr, stru
 static int add_all_runs(struct tool *tool, struct comparison *c)
 {
 	struct flame_dispersion dispersion = { 0 };
-	int status = add_runs(tool, tool->more_before, tool->nr_more_before, c->before, c->before_type, &dispersion);
+	const struct flame_met before = { c->before, c->before_type, "BEFORE" }, after = { c->after, c->after_type, "AFTER" };
+	int status = add_runs(tool, tool->more_before, tool->nr_more_before, &before, &dispersion);
 
 	if (!status)
-		status = add_runs(tool, tool->more_after, tool->nr_more_after, c->after, c->after_type, &dispersion);
+		status = add_runs(tool, tool->more_after, tool->nr_more_after, &after, &dispersion);
+	/* Who says how much the variance is has thought of it. */
+	if (!tool->has_run_size && !(tool->compare.dispersion > 0))
+		tool->compare.run_size = FLAME_RUN_SIZE;
+	tool->compare.runs_before = 1 + (unsigned int)tool->nr_more_before;
+	tool->compare.runs_after = 1 + (unsigned int)tool->nr_more_after;
 	if (!(tool->compare.dispersion > 0))
 		tool->compare.dispersion = flame_dispersion_get(&dispersion);
 	return status;
+}
+
+/* Return: 0 where the two can be compared, 1 after printing why not. */
+static int meet(struct tool *tool, struct comparison *c)
+{
+	const struct flame_met before = { c->before, c->before_type, "BEFORE" }, after = { c->after, c->after_type, "AFTER" };
+	int err = flame_types_meet(&before, &after, tool->read.count, &c->diag);
+
+	/* What stands in the output, too, is printed with what else is to be said of both. */
+	if (err)
+		print_plain(tool, &c->diag);
+	return err ? 1 : 0;
+}
+
+static void tell_of_runs(const struct tool *tool)
+{
+	if (tool->compare.run_size > 0 && !tool->has_run_size && !tool->nr_more_before && !tool->nr_more_after && !tool->quiet)
+		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed (--run-size %d); "
+			     "--before FILE and --after FILE add runs that tell whether by more", FLAME_RUN_SIZE);
 }
 
 static int compare(struct tool *tool, struct comparison *c)
@@ -249,6 +275,10 @@ static int compare(struct tool *tool, struct comparison *c)
 		return 1;
 	}
 	c->countname = tool_count_name(tool, c->after, c->after_type);
+	c->before_countname = tool_count_name(tool, c->before, c->before_type);
+	/* Folded text alone tests nothing. */
+	if (!wants(tool, "folded") || tool->nr_fail_on)
+		tell_of_runs(tool);
 	status = write_diff(tool, c);
 	return tool->nr_fail_on && status != 1 ? apply_thresholds(tool, c, status) : status;
 }
@@ -272,8 +302,11 @@ int main(int argc, char **argv)
 	if (!status)
 		status = add_all_runs(&tool, &c);
 	if (!status)
+		status = meet(&tool, &c);
+	if (!status)
 		status = compare(&tool, &c);
 	free(c.countname);
+	free(c.before_countname);
 	free(c.warnings);
 	flame_diag_release(&c.diag);
 	flame_profile_free(c.before);

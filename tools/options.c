@@ -315,6 +315,14 @@ static const char *set_dispersion(struct tool *tool, const char *value)
 	return set_length(&tool->compare.dispersion, value, 1, 1e6) ? "wants 1 or more" : NULL;
 }
 
+static const char *set_run_size(struct tool *tool, const char *value)
+{
+	const char *wrong = set_length(&tool->compare.run_size, value, 0, 1e12);
+
+	tool->has_run_size = true;
+	return wrong || (tool->compare.run_size > 0 && tool->compare.run_size < 10) ? "wants 10 samples or more, or 0" : NULL;
+}
+
 static const char *set_min(struct tool *tool, const char *value)
 {
 	return set_length(&tool->min, value, 0, 100) ? "wants 0 to 100 percent" : NULL;
@@ -514,6 +522,7 @@ static const struct option options[] = {
 	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
 	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
 	{ "dispersion", 0, CUSTOM, PROGRAM_DIFF, "N", "the variance is N times that of independent samples (default: 1, or found)", 0, set_dispersion },
+	{ "run-size", 0, CUSTOM, PROGRAM_DIFF, "N", "single runs differ as samples of N do, besides sampling; 0: not (default: 3000)", 0, set_run_size },
 	{ "min", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "list only what has this share before or after (default: 0)", 0, set_min },
 	{ "top", 0, COUNT, PROGRAM_DIFF, "N", "list at most N that changed and N that did not (default: 20 in a table)", FIELD(top), NULL },
 	{ "paths", 0, FLAG, PROGRAM_DIFF, NULL, "list paths too, not only functions", FIELD(paths), NULL },
@@ -562,6 +571,8 @@ static const struct option options[] = {
 };
 
 #define NR_OPTIONS (sizeof(options) / sizeof(*options))
+
+_Static_assert(NR_OPTIONS <= 8 * sizeof(((struct tool *)NULL)->given), "tool.given is too small");
 
 static bool has_option(const struct tool *tool, const struct option *o)
 {
@@ -780,6 +791,7 @@ static int take_option(struct tool *tool, const struct option *o, const char *va
 		value = argv[++*i];
 	}
 	wrong = set_option(tool, o, value);
+	tool->given[(o - options) / 8] |= (unsigned char)(1 << (o - options) % 8);
 	if (!wrong)
 		return -1;
 	tool_message(tool, "error", "--%s %s (not '%s')", o->name, wrong, value ? value : "");
@@ -849,6 +861,46 @@ static int check_record(struct tool *tool)
 	return -1;
 }
 
+/* What only some of fgdiff's outputs show. What draws a picture goes with none of the others. */
+static const struct {
+	const char *name, *formats;
+} diff_formats[] = {
+	{ "header", "folded" }, { "jit", "folded" }, { "inline", "folded" },
+	{ "top", "table, json" }, { "min", "table, json" }, { "paths", "table, json" },
+	{ "countname", "svg, table" }, { "colors", "svg" },
+	{ "confidence", "svg, table, json" }, { "dispersion", "svg, table, json" }, { "run-size", "svg, table, json" },
+};
+
+static const char *formats_of(const struct option *o)
+{
+	for (size_t i = 0; i < sizeof(diff_formats) / sizeof(*diff_formats); i++) {
+		if (!strcmp(diff_formats[i].name, o->name))
+			return diff_formats[i].formats;
+	}
+	return o->programs & PROGRAM_RENDER && !(o->programs & PROGRAM_CONV) ? "svg" : NULL;
+}
+
+/* An option that changes nothing would be taken for one that did. */
+static int check_diff(const struct tool *tool)
+{
+	const char *to = tool->to ? tool->to : "folded";
+
+	if (tool->nr_inputs != 2) {
+		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
+		return usage_error(tool);
+	}
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		const char *formats = tool->given[i / 8] >> i % 8 & 1 ? formats_of(&options[i]) : NULL;
+
+		/* Thresholds are tested, whatever is written. */
+		if (!formats || strstr(formats, to) || (tool->nr_fail_on && strstr(formats, "svg, table, json")))
+			continue;
+		tool_message(tool, "error", "--%s changes nothing with --to %s: it is for --to %s", options[i].name, to, formats);
+		return usage_error(tool);
+	}
+	return -1;
+}
+
 static int check(struct tool *tool)
 {
 	char *wrong = flame_transform_check(&tool->transform);
@@ -860,10 +912,8 @@ static int check(struct tool *tool)
 	}
 	if (tool->program == PROGRAM_RECORD)
 		return check_record(tool);
-	if (tool->program == PROGRAM_DIFF && tool->nr_inputs != 2) {
-		tool_message(tool, "error", "two profiles are needed: BEFORE and AFTER");
-		return usage_error(tool);
-	}
+	if (tool->program == PROGRAM_DIFF && check_diff(tool) >= 0)
+		return 2;
 	if (tool->program == PROGRAM_DOCTOR && tool->nr_inputs) {
 		tool_message(tool, "error", "wants a pid, a file or a command, not '%s'", tool->inputs[0]);
 		return usage_error(tool);

@@ -56,6 +56,7 @@ struct tool {
 	const char *output;		/* NULL: standard output */
 	const char *to;			/* output format of fgdiff, fgreport and fgrecord; NULL: not given */
 	struct flame_compare_options compare;
+	bool has_run_size;		/* given, not the default */
 	const char *fail_on[MAX_FAIL_ON];
 	size_t nr_fail_on;
 	double min;			/* percent */
@@ -79,6 +80,7 @@ struct tool {
 	size_t nr_more_before, nr_more_after;
 	bool damaged;			/* some input was damaged */
 	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
+	unsigned char given[16];	/* a bit for each row of the table of options */
 	bool is_plugin;			/* options come one by one, without dashes */
 };
 

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/meta.h"
 #include "../core/quality.h"
 #include "drain.h"
 #include "options.h"
@@ -20,11 +21,7 @@
 /* Names and paths go to a terminal: nothing in them may act on it. */
 void tool_print_safe(FILE *out, const char *s)
 {
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		fputc(c < 0x20 || c == 0x7f ? '?' : c, out);
-	}
+	flame_text_write((struct flame_span){ s, strlen(s) }, out);
 }
 
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)

@@ -16,7 +16,7 @@
 #define SVG_BAR_HEIGHT 24	/* of the row that holds the total, reset and search */
 #define SVG_SWATCH 10		/* of a legend entry */
 #define SVG_LEGEND_GAP 14	/* pixels between two entries */
-#define SVG_NR_REMARKS 4
+#define SVG_NR_REMARKS 5
 #define SVG_REMARK_MAX 256
 #define SVG_NR_LEGEND (FLAME_NR_KINDS + 1)
 

@@ -134,12 +134,6 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x7f && !entities[c];
 }
 
-/* Control characters would vanish or break the line; surrogates are no UTF-8 to begin with. */
-static bool is_shown(uint32_t code)
-{
-	return code >= 0xa0 && code != 0xfffe && code != 0xffff;
-}
-
 void svg_escaped(struct svg_out *out, struct flame_span text)
 {
 	const char *s = text.s, *end = text.s + text.len;
@@ -156,7 +150,7 @@ void svg_escaped(struct svg_out *out, struct flame_span text)
 		n = utf8_decode(s, (size_t)(end - s), &code);
 		if (code < 0x80 && entities[code])
 			svg_puts(out, entities[code]);
-		else if (is_shown(code) && n > 1)
+		else if (n > 1 && utf8_is_shown(code))
 			svg_bytes(out, s, n);
 		else
 			svg_puts(out, "\xef\xbf\xbd");

@@ -41,8 +41,7 @@ def score(p, n, z):
     return (-b - d) / (2 * a), (-b + d) / (2 * a)
 
 
-def newcombe(k1, n1, k2, n2, z):
-    p1, p2 = k1 / n1, k2 / n2
+def newcombe(p1, n1, p2, n2, z):
     (l1, u1), (l2, u2) = score(p1, n1, z), score(p2, n2, z)
     return p2 - p1 - sqrt((p2 - l2) ** 2 + (u1 - p1) ** 2), p2 - p1 + sqrt((u2 - p2) ** 2 + (p1 - l1) ** 2)
 
@@ -62,14 +61,21 @@ def near(got, want, slack):
     return abs(got - want) <= slack
 
 
+def shrunk(n, test, side):
+    """Samples of one run are alike, by 1 / run_size."""
+    alike = 1 + n / test['runs'][side] / test['run_size'] if test['run_size'] else 1
+    return n / max(test['dispersion'], alike)
+
+
 def check(doc, before, after, paths):
     n1, n2 = sum(n for _, n in before), sum(n for _, n in after)
+    m1, m2 = shrunk(n1, doc['test'], 0), shrunk(n2, doc['test'], 1)
     sides = [sums(before, paths), sums(after, paths)]
     alpha = Fraction(str(100 - Fraction(str(doc['test']['confidence'])))) / 100
     z = NormalDist().inv_cdf(1 - float(alpha) / 2)
     keys = [(key, what) for what in (0, 1) for key in set(sides[0][what]) | set(sides[1][what])]
     counts = {k: (sides[0][k[1]].get(k[0], 0), sides[1][k[1]].get(k[0], 0)) for k in keys}
-    tests = {k: fisher(a, n1, b, n2) for k, (a, b) in counts.items()}
+    tests = {k: fisher(round(a / n1 * round(m1)), round(m1), round(b / n2 * round(m2)), round(m2)) for k, (a, b) in counts.items()}
     right = corrected(tests, alpha)
     entries = doc['paths' if paths else 'functions']
     assert len(entries) == len({k[0] for k in keys}), 'number of entries'
@@ -78,7 +84,7 @@ def check(doc, before, after, paths):
         key = tuple(entry['path']) if paths else (entry['name'],)
         for what, part in enumerate((entry['total'], entry['self'])):
             a, b = counts.get((key, what), (0, 0))
-            low, high = newcombe(a, n1, b, n2, z)
+            low, high = newcombe(a / n1, m1, b / n2, m2, z)
             p = tests.get((key, what), (1, 1))[0]
             adjusted = right.get((key, what), Fraction(1))
             assert (part['before'], part['after'], part['delta']) == (a, b, b - a), key
@@ -94,7 +100,7 @@ def main():
     with open(sys.argv[1], encoding='utf-8') as f:
         doc = json.load(f)
     before, after = read(sys.argv[2]), read(sys.argv[3])
-    what = ' '.join(sys.argv[2:]) + ' %g' % doc['test']['confidence']
+    what = ' '.join(sys.argv[2:]) + ' %g, run size %g, dispersion %g' % tuple(doc['test'][k] for k in ('confidence', 'run_size', 'dispersion'))
     try:
         check(doc, before, after, False)
         check(doc, before, after, True)
