@@ -127,7 +127,7 @@ static int read_sample(struct perfdata *pd, const struct perfdata_record *r)
 
 	if (problem)
 		return flame_skip(pd->rd, problem);
-	if (is_outside(pd, &s))
+	if (is_outside(pd, &s) || (pd->live && !perfdata_live_wants(pd, &s)))
 		return 0;
 	if (s.has_time && s.time > pd->last)
 		pd->last = s.time;

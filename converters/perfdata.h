@@ -176,6 +176,8 @@ struct perfdata_sample {
 	struct perfdata_attr *attr;
 	struct perfdata_id *id;		/* NULL: not told */
 	uint64_t ip, time, period;
+	uint64_t event_id;		/* as it was recorded; 0: not told */
+	uint32_t cpu;
 	int32_t pid, tid;
 	unsigned int mode;
 	const char *read, *read_end;
@@ -226,6 +228,7 @@ struct perfdata_maps {
 struct perfdata_process {
 	int32_t pid;
 	bool exited;
+	bool is_wanted;			/* see perfdata_live_only() */
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
 	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
 	uint32_t unwind_files;		/* what of maps it knows */
@@ -234,6 +237,7 @@ struct perfdata_process {
 
 struct perfdata_thread {
 	int32_t tid, pid;
+	uint32_t birth;		/* no other thread of this id has the same */
 	flame_string comm;	/* 0: not known */
 	flame_stack root;
 	flame_task task;
@@ -269,6 +273,7 @@ struct perfdata_tasks {
 	size_t nr_unwinding;
 	struct flame_unwind_files *unwind_files;
 	uint32_t versions;
+	uint32_t nr_births;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
 	struct perfdata_dump *dumps;
@@ -434,6 +439,8 @@ uint32_t perfdata_thread_row(struct perfdata *pd, int32_t pid, int32_t tid);
 const struct perfdata_maps *perfdata_maps_of(struct perfdata *pd, int32_t pid);
 /* Return: the process's row; 0: not known. */
 uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid);
+/* The same, made where there was none. Return: 0 without memory. */
+uint32_t perfdata_process_row(struct perfdata_tasks *t, int32_t pid);
 /* Return: the mapping that holds @address, or NULL. */
 const struct perfdata_map *perfdata_map_find(const struct perfdata_maps *maps, uint64_t address);
 /* The stack that samples of the thread begin with. */
@@ -520,5 +527,7 @@ int32_t perfdata_live_ns_pid(int32_t pid);
  * Return: its row; 0 after a failure.
  */
 flame_frame perfdata_live_hole(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
+/* Return: whether the sample is of what is recorded, and not one that another event has taken too. */
+bool perfdata_live_wants(struct perfdata *pd, const struct perfdata_sample *s);
 
 #endif

@@ -156,8 +156,7 @@ uint32_t perfdata_process_find(const struct perfdata_tasks *t, int32_t pid)
 	return 0;
 }
 
-/* Return: 0 without memory. */
-static uint32_t process_row(struct perfdata_tasks *t, int32_t pid)
+uint32_t perfdata_process_row(struct perfdata_tasks *t, int32_t pid)
 {
 	uint32_t row = perfdata_process_find(t, pid);
 
@@ -467,7 +466,7 @@ static uint32_t module_of(struct perfdata *pd, const struct mapping *m, bool *id
 static int map_user(struct perfdata *pd, const struct mapping *m)
 {
 	struct perfdata_tasks *t = &pd->tasks;
-	uint32_t row = process_row(t, m->pid);
+	uint32_t row = perfdata_process_row(t, m->pid);
 	struct perfdata_map map = { m->start, m->start + m->len, m->offset, 0 };
 	struct perfdata_maps *maps;
 	bool identity;
@@ -576,12 +575,13 @@ static int read_comm(struct perfdata *pd, const struct perfdata_record *r)
 /* The child has its parent's name, and a copy of what it has mapped. */
 static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 {
-	uint32_t parent = perfdata_process_find(t, ppid), child = process_row(t, pid);
+	uint32_t parent = perfdata_process_find(t, ppid), child = perfdata_process_row(t, pid);
 
 	if (!child)
 		return FLAME_ENOMEM;
 	forget_maps(&t->processes[child]);
 	t->processes[child].exited = false;
+	t->processes[child].is_wanted = parent && t->processes[parent].is_wanted;
 	t->processes[child].place = parent ? t->processes[parent].place : 0;
 	if (!parent || !t->processes[parent].maps)
 		return 0;
@@ -610,7 +610,7 @@ static int read_fork(struct perfdata *pd, const struct perfdata_record *r)
 	if (!row)
 		return FLAME_ENOMEM;
 	if (tid != ptid)
-		t->threads[row] = (struct perfdata_thread){ .tid = tid, .pid = pid, .comm = comm,
+		t->threads[row] = (struct perfdata_thread){ .tid = tid, .pid = pid, .comm = comm, .birth = ++t->nr_births,
 							    .deferred = t->threads[row].deferred };
 	return pid != ppid && tid != ptid ? fork_process(t, pid, ppid) : 0;
 }
