@@ -329,6 +329,10 @@ struct perfdata {
 	size_t nr_frames, room_frames;
 	flame_frame *path;
 	flame_stack *path_stacks;
+	/* Of a live recording: stacks whose callers lie outside of all code. */
+	bool *outside;		/* by stack */
+	size_t room_outside, most_outside;
+	uint64_t nr_outside;
 	size_t room_path, room_path_stacks;
 
 	struct perfdata_deferred *deferred;	/* row 0 is none; free ones are linked through next */
@@ -467,6 +471,8 @@ bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t addr
 /* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
 flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
+/* A sample has @stack: it counts among those whose callers lie outside of all code, where they do. */
+void perfdata_stack_count(struct perfdata *pd, flame_stack stack);
 /* What had no place among the mappings. */
 void perfdata_task_notes(struct perfdata *pd);
 
