@@ -534,6 +534,6 @@ int32_t perfdata_live_ns_pid(int32_t pid);
  */
 flame_frame perfdata_live_hole(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
 /* Return: whether the sample is of what is recorded, and not one that another event has taken too. */
-bool perfdata_live_wants(struct perfdata *pd, const struct perfdata_sample *s);
+bool perfdata_live_wants(struct perfdata *pd, struct perfdata_sample *s);
 
 #endif

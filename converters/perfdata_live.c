@@ -20,6 +20,7 @@
 #define HOLES_BYTES ((size_t)8 << 20)	/* of addresses that are remembered to have one */
 #define OWNERS_BYTES ((size_t)16 << 20)	/* of threads and processors whose event is remembered */
 #define TASKS_SPARE 16384		/* threads and processes that may have exited without being forgotten */
+#define OUTSIDE_TOLD 0.01		/* of all samples; program starts have some */
 #define SYMBOLS_MODULES_MAX 16384	/* with more, what was read for one profile is not kept for the next */
 
 /* Where processes see their files: one root directory in one mount namespace. */
@@ -287,7 +288,7 @@ static bool is_of_owner(struct perfdata_live *live, const struct perfdata_sample
 	return true;
 }
 
-bool perfdata_live_wants(struct perfdata *pd, const struct perfdata_sample *s)
+bool perfdata_live_wants(struct perfdata *pd, struct perfdata_sample *s)
 {
 	struct perfdata_live *live = pd->live;
 
@@ -295,6 +296,9 @@ bool perfdata_live_wants(struct perfdata *pd, const struct perfdata_sample *s)
 		return false;
 	if (live->is_single && !is_of_owner(live, s))
 		return false;
+	/* A thread that has ended has no id any more, but its process does. */
+	if (s->tid == -1 && s->pid > 0)
+		s->tid = s->pid;
 	live->nr_samples++;
 	live->sum += s->period;
 	return true;
@@ -564,6 +568,10 @@ static void tell(struct perfdata_live *live)
 	if (pd->nr_throttled)
 		flame_note(rd, "the kernel throttled events %llu time%s: fewer samples were taken than asked for",
 			   (unsigned long long)pd->nr_throttled, pd->nr_throttled == 1 ? "" : "s");
+	if (pd->most_outside > 1 && pd->nr_outside > OUTSIDE_TOLD * (double)live->nr_samples)
+		flame_note(rd, "%llu samples have callers outside of all code, up to %zu in a row, for which one [unknown] stands: "
+			   "code without frame pointers has no others; --call-graph dwarf finds its callers",
+			   (unsigned long long)pd->nr_outside, pd->most_outside);
 	perfdata_task_notes(pd);
 	perfdata_unwind_notes(pd);
 	perfdata_stack_notes(pd);

@@ -442,8 +442,4 @@ void perfdata_stack_notes(struct perfdata *pd)
 		if (pd->symbols[i].s)
 			flame_symbols_report(pd->symbols[i].s, pd->rd->diag);
 	}
-	if (pd->most_outside > 1)
-		flame_note(pd->rd, "%llu samples have callers outside of all code, up to %zu in a row, for which one [unknown] stands: "
-			   "code without frame pointers has no others; --call-graph dwarf finds its callers",
-			   (unsigned long long)pd->nr_outside, pd->most_outside);
 }

@@ -542,9 +542,9 @@ static void report_module(const struct module *m, struct flame_diag *diag)
 	char id[2 * FLAME_BUILD_ID_MAX + 1];
 	struct flame_span bytes = { m->info.build_id, m->info.build_id_len };
 
-	flame_diag_add(diag, FLAME_WARNING, "no symbols for %s%s%s%s (%llu addresses): %s", path_of(m),
+	flame_diag_add(diag, FLAME_WARNING, "no symbols for %s%s%s%s (%llu address%s): %s", path_of(m),
 		       bytes.len ? " (build-id " : "", bytes.len ? flame_build_id_text(bytes, id) : "",
-		       bytes.len ? ")" : "", (unsigned long long)m->nr_unknown, m->why);
+		       bytes.len ? ")" : "", (unsigned long long)m->nr_unknown, m->nr_unknown == 1 ? "" : "es", m->why);
 }
 
 /* Modules that lack symbols for the same reason as the first of them, which is the worst. */
@@ -562,8 +562,8 @@ static void report_alike(const struct flame_symbols *s, size_t first, bool *told
 
 		told[i] = true;
 		if (nr++ < ALIKE_NAMED)
-			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.200s (%llu addresses)", len ? ", " : "", path,
-						(unsigned long long)other->nr_unknown);
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.200s (%llu address%s)", len ? ", " : "", path,
+						(unsigned long long)other->nr_unknown, other->nr_unknown == 1 ? "" : "es");
 		else
 			rest += other->nr_unknown;
 	}
