@@ -112,6 +112,7 @@ static int use_sample(struct perfdata *pd, const struct perfdata_sample *s)
 	err = perfdata_stack_of(pd, s, thread, &stack);
 	if (err)
 		return err;
+	perfdata_stack_count(pd, stack);
 	task = pd->tasks.threads[thread].task;
 	if (pd->rd->options->offcpu)
 		return s->attr->is_switch ? perfdata_switch_out(pd, s, thread, stack) : 0;
@@ -127,7 +128,7 @@ static int read_sample(struct perfdata *pd, const struct perfdata_record *r)
 
 	if (problem)
 		return flame_skip(pd->rd, problem);
-	if (is_outside(pd, &s))
+	if (is_outside(pd, &s) || (pd->live && !perfdata_live_wants(pd, &s)))
 		return 0;
 	if (s.has_time && s.time > pd->last)
 		pd->last = s.time;

@@ -177,6 +177,8 @@ struct perfdata_sample {
 	struct perfdata_attr *attr;
 	struct perfdata_id *id;		/* NULL: not told */
 	uint64_t ip, time, period;
+	uint64_t event_id;		/* as it was recorded; 0: not told */
+	uint32_t cpu;
 	int32_t pid, tid;
 	unsigned int mode;
 	const char *read, *read_end;
@@ -228,6 +230,7 @@ struct perfdata_maps {
 struct perfdata_process {
 	int32_t pid;
 	bool exited;
+	bool is_wanted;			/* see perfdata_live_only() */
 	struct perfdata_maps *maps;	/* NULL: nothing mapped */
 	struct flame_unwind *unwind;	/* NULL: nothing unwound yet */
 	uint32_t unwind_files;		/* what of maps it knows */
@@ -237,6 +240,7 @@ struct perfdata_process {
 
 struct perfdata_thread {
 	int32_t tid, pid;
+	uint32_t birth;		/* no other thread of this id has the same */
 	flame_string comm;	/* 0: not known */
 	flame_stack root;
 	flame_task task;
@@ -276,6 +280,7 @@ struct perfdata_tasks {
 	size_t nr_places, room_places;
 	uint64_t mount_ns;	/* that of who recorded; 0: not known */
 	bool is_own_ns;		/* it is ours */
+	uint32_t nr_births;
 	uint32_t *exited;	/* a ring of processes */
 	size_t nr_exited;
 	struct perfdata_dump *dumps;
@@ -331,6 +336,10 @@ struct perfdata {
 	size_t nr_frames, room_frames;
 	flame_frame *path;
 	flame_stack *path_stacks;
+	/* Of a live recording: stacks whose callers lie outside of all code. */
+	bool *outside;		/* by stack */
+	size_t room_outside, most_outside;
+	uint64_t nr_outside;
 	size_t room_path, room_path_stacks;
 
 	struct perfdata_deferred *deferred;	/* row 0 is none; free ones are linked through next */
@@ -485,6 +494,8 @@ bool perfdata_address_frames(struct perfdata *pd, uint32_t module, uint64_t addr
 /* Return: the module's row in the symbols with or without inlined functions; 0 without memory. */
 flame_module perfdata_module_symbols(struct perfdata *pd, uint32_t module, bool inlines);
 void perfdata_stack_notes(struct perfdata *pd);
+/* A sample has @stack: it counts among those whose callers lie outside of all code, where they do. */
+void perfdata_stack_count(struct perfdata *pd, flame_stack stack);
 /* What had no place among the mappings. */
 void perfdata_task_notes(struct perfdata *pd);
 
@@ -541,5 +552,7 @@ void perfdata_switch_types(struct perfdata *pd);
  * Return: its row; 0 after a failure.
  */
 flame_frame perfdata_live_hole(struct perfdata *pd, uint32_t module, uint64_t address, bool is_caller);
+/* Return: whether the sample is of what is recorded, and not one that another event has taken too. */
+bool perfdata_live_wants(struct perfdata *pd, struct perfdata_sample *s);
 
 #endif

@@ -17,7 +17,9 @@
 #include "perfdata.h"
 
 #define HOLES_BYTES ((size_t)8 << 20)	/* of addresses that are remembered to have one */
+#define OWNERS_BYTES ((size_t)16 << 20)	/* of threads and processors whose event is remembered */
 #define TASKS_SPARE 16384		/* threads and processes that may have exited without being forgotten */
+#define OUTSIDE_TOLD 0.01		/* of all samples; program starts have some */
 #define SYMBOLS_MODULES_MAX 16384	/* with more, what was read for one profile is not kept for the next */
 
 struct hole {
@@ -39,6 +41,10 @@ struct perfdata_live {
 	struct flame_cache hole_rows;
 	size_t nr_tasks;	/* threads and processes after those that exited were forgotten last */
 	uint64_t nr_samples, nr_lost;
+	uint64_t sum;		/* of what the samples stand for */
+	bool is_only;		/* processes that are not wanted are left out */
+	bool is_single;		/* threads may have several events, of which one counts */
+	struct flame_cache owners;	/* that one, of each thread on each processor */
 };
 
 /* ---- holes ---- */
@@ -172,6 +178,60 @@ static int fill_all(struct perfdata_live *live, struct flame_profile **profile)
 	return err || !live->nr_holes ? err : replace_profile(live, profile);
 }
 
+/* ---- what is recorded ---- */
+
+/*
+ * Of a thread that two events follow, one that was opened for it and one that it has from who created it, the event
+ * counts that was seen first. On another processor that may be the other one.
+ */
+static bool is_of_owner(struct perfdata_live *live, const struct perfdata_sample *s)
+{
+	const struct perfdata_tasks *t = &live->pd.tasks;
+	uint32_t row = perfdata_thread_row(&live->pd, s->pid, s->tid), owner = (uint32_t)s->event_id;
+	struct { int32_t tid; uint32_t birth, cpu; } key = { s->tid, row ? t->threads[row].birth : 0, s->cpu };
+	uint64_t hash = hash_bytes((const char *)&key, sizeof(key));
+	uint32_t known;
+
+	if (flame_cache_get(&live->owners, (const char *)&key, sizeof(key), hash, &known))
+		return known == owner;
+	flame_cache_put(&live->owners, (const char *)&key, sizeof(key), hash, owner);
+	return true;
+}
+
+bool perfdata_live_wants(struct perfdata *pd, struct perfdata_sample *s)
+{
+	struct perfdata_live *live = pd->live;
+
+	if (live->is_only && !pd->tasks.processes[perfdata_process_find(&pd->tasks, s->pid)].is_wanted)
+		return false;
+	if (live->is_single && !is_of_owner(live, s))
+		return false;
+	/* A thread that has ended has no id any more, but its process does. */
+	if (s->tid == -1 && s->pid > 0)
+		s->tid = s->pid;
+	live->nr_samples++;
+	live->sum += s->period;
+	return true;
+}
+
+int perfdata_live_only(struct perfdata_live *live, const int32_t *pids, size_t nr)
+{
+	live->is_only = true;
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t row = perfdata_process_row(&live->pd.tasks, pids[i]);
+
+		if (!row)
+			return FLAME_ENOMEM;
+		live->pd.tasks.processes[row].is_wanted = true;
+	}
+	return 0;
+}
+
+void perfdata_live_single(struct perfdata_live *live)
+{
+	live->is_single = true;
+}
+
 /* ---- records ---- */
 
 /* What is ready, in its order. */
@@ -201,7 +261,6 @@ int perfdata_live_record(struct perfdata_live *live, const void *data, size_t si
 	if (size < 8)
 		return 0;
 	r = record_at(live, data, size);
-	live->nr_samples += r.type == PERFDATA_SAMPLE;
 	if (r.type == PERFDATA_LOST && size >= 24)
 		live->nr_lost += perfdata_u64(&live->pd, r.data + 16);
 	if (r.type == PERFDATA_LOST_SAMPLES && size >= 16)
@@ -323,6 +382,21 @@ static int take_blocked(struct perfdata_live *live, struct perfdata_live *before
 	return err;
 }
 
+static int take_wanted(struct perfdata_live *live, const struct perfdata_live *before)
+{
+	int err = 0;
+
+	live->is_single = before->is_single;
+	for (size_t i = 1; !err && before->is_only && i < before->pd.tasks.nr_processes; i++) {
+		const struct perfdata_process *p = &before->pd.tasks.processes[i];
+
+		if (p->is_wanted && !p->exited)
+			err = perfdata_live_only(live, &p->pid, 1);
+	}
+	live->is_only = before->is_only;
+	return err;
+}
+
 int perfdata_live_go_on(struct perfdata_live *live, struct perfdata_live *before)
 {
 	int err = perfdata_stream_round(&before->stream, true);
@@ -330,6 +404,8 @@ int perfdata_live_go_on(struct perfdata_live *live, struct perfdata_live *before
 	if (!err)
 		err = use_ready(before);
 	live->stream.newest_before = before->stream.newest_before;
+	if (!err)
+		err = take_wanted(live, before);
 	return !err && live->rd.options->offcpu ? take_blocked(live, before) : err;
 }
 
@@ -357,6 +433,7 @@ struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const str
 	pd->spool = -1;
 	pd->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	live->hole_rows.max_bytes = HOLES_BYTES;
+	live->owners.max_bytes = OWNERS_BYTES;
 	perfdata_stream_open(&live->stream, pd, NULL, PERFDATA_WINDOW_MAX);
 	if (perfdata_tasks_init(pd) || perfdata_stack_init(pd) || add_event(live, event)) {
 		perfdata_live_free(live);
@@ -378,6 +455,7 @@ void perfdata_live_free(struct perfdata_live *live)
 	perfdata_stack_release(&live->pd);
 	perfdata_defer_release(&live->pd);
 	flame_cache_release(&live->hole_rows);
+	flame_cache_release(&live->owners);
 	for (size_t i = 0; i < live->nr_holes; i++)
 		free(live->holes[i].frames);
 	free(live->holes);
@@ -396,6 +474,10 @@ static void tell(struct perfdata_live *live)
 	if (pd->nr_throttled)
 		flame_note(rd, "the kernel throttled events %llu time%s: fewer samples were taken than asked for",
 			   (unsigned long long)pd->nr_throttled, pd->nr_throttled == 1 ? "" : "s");
+	if (pd->most_outside > 1 && pd->nr_outside > OUTSIDE_TOLD * (double)live->nr_samples)
+		flame_note(rd, "%llu samples have callers outside of all code, up to %zu in a row, for which one [unknown] stands: "
+			   "code without frame pointers has no others; --call-graph dwarf finds its callers",
+			   (unsigned long long)pd->nr_outside, pd->most_outside);
 	perfdata_task_notes(pd);
 	perfdata_unwind_notes(pd);
 	perfdata_stack_notes(pd);
@@ -422,6 +504,11 @@ uint64_t perfdata_live_count(const struct perfdata_live *live, uint64_t *lost)
 	return live->nr_samples;
 }
 
+uint64_t perfdata_live_sum(const struct perfdata_live *live)
+{
+	return live->sum;
+}
+
 size_t perfdata_live_processes(const struct perfdata_live *live, int32_t **pids)
 {
 	const struct perfdata_tasks *t = &live->pd.tasks;
@@ -429,7 +516,7 @@ size_t perfdata_live_processes(const struct perfdata_live *live, int32_t **pids)
 
 	*pids = calloc(t->nr_processes, sizeof(**pids));
 	for (size_t i = 1; *pids && i < t->nr_processes; i++) {
-		if (!t->processes[i].exited)
+		if (!t->processes[i].exited && (t->processes[i].is_wanted || !live->is_only))
 			(*pids)[nr++] = t->processes[i].pid;
 	}
 	return nr;

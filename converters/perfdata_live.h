@@ -26,6 +26,11 @@ struct perfdata_live *perfdata_live_new(struct flame_profile *profile, const str
 /* @live may be NULL. */
 void perfdata_live_free(struct perfdata_live *live);
 
+/* From now on only the processes @pids count, and what they fork. Return: 0, or a failure. */
+int perfdata_live_only(struct perfdata_live *live, const int32_t *pids, size_t nr);
+/* From now on a thread may be followed by more than one event: what they take of it twice counts once. */
+void perfdata_live_single(struct perfdata_live *live);
+
 /* A record of the kernel's at @data, of @size bytes. Return: 0, or a failure. */
 int perfdata_live_record(struct perfdata_live *live, const void *data, size_t size);
 /* A record about what was there before, without a time or an id at its end. Return: 0, or a failure. */
@@ -49,6 +54,8 @@ int perfdata_live_end(struct perfdata_live *live, struct flame_profile **profile
 
 /* Return: how many samples there were, and in *@lost how many the kernel says that it lost. */
 uint64_t perfdata_live_count(const struct perfdata_live *live, uint64_t *lost);
+/* Return: the sum of what all samples stand for: nanoseconds of clocks, else events. */
+uint64_t perfdata_live_sum(const struct perfdata_live *live);
 /* Set *@pids, owned by the caller, to the processes that have not exited. Return: how many; 0 also without memory. */
 size_t perfdata_live_processes(const struct perfdata_live *live, int32_t **pids);
 

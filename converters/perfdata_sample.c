@@ -60,11 +60,11 @@ static void read_ids(struct cursor *c, struct perfdata_sample *s)
 	if (type & PERFDATA_ADDR)
 		take(c, 8);
 	if (type & PERFDATA_ID)
-		take(c, 8);
+		s->event_id = take_u64(c);
 	if (type & PERFDATA_STREAM_ID)
 		take(c, 8);
-	if (type & PERFDATA_CPU)
-		take(c, 8);
+	if (type & PERFDATA_CPU && (p = take(c, 8)))
+		s->cpu = perfdata_u32(c->pd, p);
 	s->period = type & PERFDATA_PERIOD ? take_u64(c) : s->attr->period;
 }
 

@@ -38,6 +38,7 @@ void perfdata_stack_release(struct perfdata *pd)
 	free(pd->key);
 	free(pd->frames);
 	free(pd->path);
+	free(pd->outside);
 	free(pd->path_stacks);
 }
 
@@ -329,6 +330,42 @@ static bool push_cut(struct perfdata *pd)
 	return push_frame(pd, flame_frame_row(pd->rd->profile, &info));
 }
 
+/*
+ * A walk by frame pointers through code that keeps none ends in data that it takes for addresses, up to the kernel's
+ * limit. Return: how many of the chain's last addresses are callers that lie outside of all code.
+ */
+static size_t nr_outside(const struct perfdata *pd, const struct perfdata_maps *maps, size_t nr)
+{
+	const uint64_t *chain = pd->key + PERFDATA_KEY_HEAD;
+	size_t user = 0, at = nr;
+
+	while (user < nr && chain[user] != PERFDATA_MARKER_USER)
+		user++;
+	/* What runs is no caller. */
+	while (at > user + 2 && chain[at - 1] < MARKER_MIN && (!maps || !perfdata_map_find(maps, chain[at - 1])))
+		at--;
+	return nr - at;
+}
+
+/* Stacks with such callers are remembered, to count their samples. Return: false without memory. */
+static bool mark_outside(struct perfdata *pd, flame_stack stack, size_t nr)
+{
+	size_t before = pd->room_outside;
+
+	if (!array_reserve((void **)&pd->outside, &pd->room_outside, (size_t)stack + 1, sizeof(*pd->outside)))
+		return false;
+	memset(pd->outside + before, 0, (pd->room_outside - before) * sizeof(*pd->outside));
+	pd->outside[stack] = true;
+	if (nr > pd->most_outside)
+		pd->most_outside = nr;
+	return true;
+}
+
+void perfdata_stack_count(struct perfdata *pd, flame_stack stack)
+{
+	pd->nr_outside += stack < pd->room_outside && pd->outside[stack];
+}
+
 static int push_chain(struct perfdata *pd, const struct perfdata_maps *maps, size_t nr)
 {
 	const struct flame_read_options *o = pd->rd->options;
@@ -377,6 +414,7 @@ int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame
 	flame_stack root = perfdata_thread_root(pd, thread);
 	const struct perfdata_maps *maps = perfdata_maps_of(pd, pd->tasks.threads[thread].pid);
 	size_t len = (nr + PERFDATA_KEY_HEAD) * sizeof(*pd->key);
+	size_t outside;
 	uint64_t hash;
 	int err;
 
@@ -387,9 +425,12 @@ int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame
 	if (flame_cache_get(&pd->chains, (const char *)pd->key, len, hash, stack))
 		return 0;
 	pd->nr_frames = 0;
-	err = push_chain(pd, maps, nr);
+	outside = pd->live ? nr_outside(pd, maps, nr) : 0;
+	err = push_chain(pd, maps, outside ? nr - outside + 1 : nr);
 	if (!err)
 		err = push_stack(pd, root, stack);
+	if (!err && outside && !mark_outside(pd, *stack, outside))
+		err = FLAME_ENOMEM;
 	if (!err)
 		flame_cache_put(&pd->chains, (const char *)pd->key, len, hash, *stack);
 	return err;

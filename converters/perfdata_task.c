@@ -597,6 +597,7 @@ static int fork_process(struct perfdata_tasks *t, int32_t pid, int32_t ppid)
 		return FLAME_ENOMEM;
 	forget_maps(&t->processes[child]);
 	t->processes[child].exited = false;
+	t->processes[child].is_wanted = parent && t->processes[parent].is_wanted;
 	t->processes[child].place = parent ? t->processes[parent].place : 0;
 	t->processes[child].mount_ns = parent ? t->processes[parent].mount_ns : 0;
 	if (!parent || !t->processes[parent].maps)
@@ -626,7 +627,7 @@ static int read_fork(struct perfdata *pd, const struct perfdata_record *r)
 	if (!row)
 		return FLAME_ENOMEM;
 	if (tid != ptid)
-		t->threads[row] = (struct perfdata_thread){ .tid = tid, .pid = pid, .comm = comm,
+		t->threads[row] = (struct perfdata_thread){ .tid = tid, .pid = pid, .comm = comm, .birth = ++t->nr_births,
 							    .deferred = t->threads[row].deferred };
 	return pid != ppid && tid != ptid ? fork_process(t, pid, ppid) : 0;
 }

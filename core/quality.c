@@ -251,7 +251,7 @@ static void check_number(struct check *c)
 		    q->margin);
 	if (q->duration_s > 0 && q->duration_s < SHORTISH_SECONDS)
 		add(c, "short", q->duration_s < SHORT_SECONDS ? FLAME_WARNING : FLAME_NOTE, q->duration_s, "s",
-		    "the recording took %.3g seconds", q->duration_s);
+		    "the recording took %.3g second%s", q->duration_s, q->duration_s > 0.995 && q->duration_s < 1.005 ? "" : "s");
 }
 
 static void check_losses(struct check *c)

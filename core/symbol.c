@@ -27,6 +27,8 @@ struct name {
 	uint32_t hash, shown_len;
 };
 
+#define ALIKE_NAMED 3	/* modules of those that lack symbols for the same reason */
+
 struct flame_symbols {
 	struct flame_symbol_options options;
 	struct arena arena;
@@ -510,28 +512,63 @@ uint64_t flame_symbols_count(const struct flame_symbols *s, uint64_t *unknown)
 	return s->nr_locations - 1;
 }
 
-/* Return: the module with the most addresses without a symbol, below those told already. */
-static size_t worst(const struct flame_symbols *s, const bool *told)
+/* Reasons of maps name the file. */
+static bool is_alike(const struct module *a, const struct module *b)
+{
+	return b->why && b->nr_unknown &&
+	       (!strcmp(a->why, b->why) || (a->info.kind == FLAME_MODULE_PERF_MAP && b->info.kind == FLAME_MODULE_PERF_MAP));
+}
+
+/* Return: the module with the most addresses without a symbol, of those not told yet, and if not NULL, like @like; 0: none. */
+static size_t worst(const struct flame_symbols *s, const bool *told, const struct module *like)
 {
 	size_t best = 0;
 
 	for (size_t i = 1; i < s->nr_modules; i++) {
-		if (!told[i] && s->modules[i].why && s->modules[i].nr_unknown &&
+		if (!told[i] && s->modules[i].why && s->modules[i].nr_unknown && (!like || is_alike(like, &s->modules[i])) &&
 		    (!best || s->modules[i].nr_unknown > s->modules[best].nr_unknown))
 			best = i;
 	}
 	return best;
 }
 
+static const char *path_of(const struct module *m)
+{
+	return m->info.path && m->info.path[0] ? m->info.path : "code outside of all files";
+}
+
 static void report_module(const struct module *m, struct flame_diag *diag)
 {
 	char id[2 * FLAME_BUILD_ID_MAX + 1];
 	struct flame_span bytes = { m->info.build_id, m->info.build_id_len };
-	const char *path = m->info.path && m->info.path[0] ? m->info.path : "code outside of all files";
 
-	flame_diag_add(diag, FLAME_WARNING, "no symbols for %s%s%s%s (%llu addresses): %s", path,
+	flame_diag_add(diag, FLAME_WARNING, "no symbols for %s%s%s%s (%llu address%s): %s", path_of(m),
 		       bytes.len ? " (build-id " : "", bytes.len ? flame_build_id_text(bytes, id) : "",
-		       bytes.len ? ")" : "", (unsigned long long)m->nr_unknown, m->why);
+		       bytes.len ? ")" : "", (unsigned long long)m->nr_unknown, m->nr_unknown == 1 ? "" : "es", m->why);
+}
+
+/* Modules that lack symbols for the same reason as the first of them, which is the worst. */
+static void report_alike(const struct flame_symbols *s, size_t first, bool *told, struct flame_diag *diag)
+{
+	const struct module *m = &s->modules[first];
+	uint64_t rest = 0;
+	size_t nr = 0, i;
+	char names[1024] = "";
+	size_t len = 0;
+
+	for (i = first; i; i = worst(s, told, m)) {
+		const struct module *other = &s->modules[i];
+		const char *path = path_of(other);
+
+		told[i] = true;
+		if (nr++ < ALIKE_NAMED)
+			len += (size_t)snprintf(names + len, sizeof(names) - len, "%s%.200s (%llu address%s)", len ? ", " : "", path,
+						(unsigned long long)other->nr_unknown, other->nr_unknown == 1 ? "" : "es");
+		else
+			rest += other->nr_unknown;
+	}
+	flame_diag_add(diag, FLAME_WARNING, "no symbols for %s, and %zu more like these (%llu addresses): %s", names, nr - ALIKE_NAMED,
+		       (unsigned long long)rest, m->why);
 }
 
 void flame_symbols_report(const struct flame_symbols *s, struct flame_diag *diag)
@@ -539,12 +576,20 @@ void flame_symbols_report(const struct flame_symbols *s, struct flame_diag *diag
 	bool *told = calloc(s->nr_modules, sizeof(*told));
 	size_t nr = 0, i;
 
-	while (told && (i = worst(s, told))) {
-		told[i] = true;
-		if (nr++ < FLAME_SYMBOL_REPORTS)
+	while (told && nr++ < FLAME_SYMBOL_REPORTS && (i = worst(s, told, NULL))) {
+		size_t nr_alike = 0;
+
+		for (size_t j = 1; j < s->nr_modules; j++)
+			nr_alike += !told[j] && is_alike(&s->modules[i], &s->modules[j]);
+		if (nr_alike > ALIKE_NAMED + 1)
+			report_alike(s, i, told, diag);
+		else
 			report_module(&s->modules[i], diag);
+		told[i] = true;
 	}
-	if (nr > FLAME_SYMBOL_REPORTS)
-		flame_diag_add(diag, FLAME_WARNING, "no symbols for %zu more modules", nr - FLAME_SYMBOL_REPORTS);
+	for (i = 1, nr = 0; told && i < s->nr_modules; i++)
+		nr += !told[i] && s->modules[i].why && s->modules[i].nr_unknown;
+	if (nr)
+		flame_diag_add(diag, FLAME_WARNING, "no symbols for %zu more module%s", nr, nr == 1 ? "" : "s");
 	free(told);
 }

@@ -174,7 +174,7 @@ bool flame_symbols_address(struct flame_symbols *s, flame_module module, uint64_
  * @diag:	gets a warning for each module that was asked for and has no symbols: a file that is not
  *		there, one that is not the recorded one, one that is damaged, one without symbols. The
  *		modules with the most look-ups without an answer come first, and up to
- *		FLAME_SYMBOL_REPORTS of them by themselves.
+ *		FLAME_SYMBOL_REPORTS of them by themselves. Many for the same reason share one.
  */
 void flame_symbols_report(const struct flame_symbols *s, struct flame_diag *diag);
 #define FLAME_SYMBOL_REPORTS 8

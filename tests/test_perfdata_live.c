@@ -284,9 +284,10 @@ static void test_lost(void **state)
 	give_sample(r.live, 10, 0x1010);
 	give_lost(r.live, 11, 41);
 	give_lost(r.live, 12, 1);
+	end(&r);
 	assert_int_equal(perfdata_live_count(r.live, &lost), 1);
 	assert_int_equal(lost, 42);
-	end(&r);
+	assert_int_equal(perfdata_live_sum(r.live), 1);
 	assert_int_equal(flame_lost(r.profile), 42);
 	release(&r);
 }
@@ -494,13 +495,116 @@ static void test_blocked_across(void **state)
 	remove_map();
 }
 
+/* ---- threads that are followed twice, processes that are not wanted ---- */
+
+static void begin_ids(struct recording *r)
+{
+	static struct perf_event_attr attr = {
+		.size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK, .freq = 1, .sample_freq = 99,
+		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD,
+		.sample_id_all = 1,
+	};
+	struct perfdata_live_event event = { .attr = &attr, .attr_size = sizeof(attr), .name = "cpu-clock" };
+
+	begin(r, &event);
+}
+
+static void give_id_tail(struct record *r, uint64_t time)
+{
+	put_tail(r, time);
+	put(r, 1);
+	put(r, 0);
+}
+
+static void give_taken(struct perfdata_live *live, uint64_t time, int32_t pid, int32_t tid, uint64_t id, uint32_t cpu)
+{
+	struct record r = { .nr = 0 };
+
+	put(&r, 0x1010);
+	put(&r, pair((uint32_t)pid, (uint32_t)tid));
+	put(&r, time);
+	put(&r, id);
+	put(&r, cpu);
+	put(&r, 10);
+	give(live, &r, PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+}
+
+static void give_birth(struct perfdata_live *live, uint64_t time, int32_t pid, int32_t ppid, int32_t tid, int32_t ptid)
+{
+	struct record r = { .nr = 0 };
+
+	put(&r, pair((uint32_t)pid, (uint32_t)ppid));
+	put(&r, pair((uint32_t)tid, (uint32_t)ptid));
+	put(&r, time);
+	give_id_tail(&r, time);
+	give(live, &r, PERF_RECORD_FORK, 0);
+}
+
+static uint64_t count(struct recording *r)
+{
+	uint64_t lost;
+
+	return perfdata_live_count(r->live, &lost);
+}
+
+/* The event that is seen first counts, on each processor; who gets the thread's id later has another. */
+static void test_followed_twice(void **state)
+{
+	struct recording r = { 0 };
+
+	(void)state;
+	begin_ids(&r);
+	perfdata_live_single(r.live);
+	give_taken(r.live, 10, PID, PID + 1, 5, 0);
+	give_taken(r.live, 11, PID, PID + 1, 6, 0);
+	give_taken(r.live, 12, PID, PID + 1, 6, 1);
+	give_taken(r.live, 13, PID, PID + 1, 5, 0);
+	give_taken(r.live, 14, PID, PID + 1, 5, 1);
+	give_taken(r.live, 15, PID, PID + 2, 6, 0);
+	give_birth(r.live, 20, PID, PID, PID + 1, PID);
+	give_taken(r.live, 21, PID, PID + 1, 6, 0);
+	give_taken(r.live, 22, PID, PID + 1, 5, 0);
+	end(&r);
+	assert_int_equal(count(&r), 5);
+	assert_int_equal(perfdata_live_sum(r.live), 50);
+	release(&r);
+}
+
+static void test_only(void **state)
+{
+	struct recording first = { 0 }, second = { 0 };
+	int32_t wanted = PID, *pids = NULL;
+
+	(void)state;
+	begin_ids(&first);
+	assert_int_equal(perfdata_live_only(first.live, &wanted, 1), 0);
+	give_taken(first.live, 10, PID, PID, 1, 0);
+	give_taken(first.live, 11, PID + 5, PID + 5, 1, 0);
+	give_birth(first.live, 12, PID + 6, PID + 5, PID + 6, PID + 5);
+	give_taken(first.live, 13, PID + 6, PID + 6, 1, 0);
+	give_birth(first.live, 14, PID + 7, PID, PID + 7, PID);
+	give_taken(first.live, 15, PID + 7, PID + 7, 1, 0);
+	begin_ids(&second);
+	assert_int_equal(perfdata_live_go_on(second.live, first.live), 0);
+	end(&first);
+	assert_int_equal(count(&first), 2);
+	assert_int_equal(perfdata_live_processes(first.live, &pids), 2);
+	free(pids);
+	release(&first);
+	give_taken(second.live, 20, PID + 5, PID + 5, 1, 0);
+	give_taken(second.live, 21, PID + 7, PID + 7, 1, 0);
+	end(&second);
+	assert_int_equal(count(&second), 1);
+	release(&second);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order), cmocka_unit_test(test_late_names), cmocka_unit_test(test_rewritten_map),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_damaged), cmocka_unit_test(test_processes),
 		cmocka_unit_test(test_many_processes),
-		cmocka_unit_test(test_blocked_across),
+		cmocka_unit_test(test_blocked_across), cmocka_unit_test(test_followed_twice), cmocka_unit_test(test_only),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

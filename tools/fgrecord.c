@@ -16,6 +16,9 @@
 
 #define LOOK_SECONDS 1	/* between two looks at perf maps and processors */
 #define WAIT_MS 500
+#define UNSAMPLED_MOST 0.05	/* of what ran may be in no sample untold: what each thread did after its last */
+#define UNSAMPLED_SAMPLES 10	/* and as much as this many stand for */
+#define UNFOLLOWED_MOST 0.1	/* of what was used: the two clocks differ a little */
 
 static volatile sig_atomic_t stopped;
 
@@ -33,11 +36,16 @@ static void wake(int sig)
 
 static void on_signals(void)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP }, wakes[] = { SIGCHLD, SIGURG };
-	struct sigaction act = { .sa_handler = stop };
+	static const int ends[] = { SIGINT, SIGTERM, SIGQUIT, SIGHUP }, wakes[] = { SIGCHLD, SIGURG };
+	struct sigaction act = { .sa_handler = stop }, before;
+	bool ignores_hangup;
 
+	ignores_hangup = !sigaction(SIGHUP, NULL, &before) && before.sa_handler == SIG_IGN;
 	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
 		sigaction(ends[i], &act, NULL);
+	/* As nohup wants it. */
+	if (ignores_hangup)
+		signal(SIGHUP, SIG_IGN);
 	act.sa_handler = wake;
 	for (size_t i = 0; i < sizeof(wakes) / sizeof(*wakes); i++)
 		sigaction(wakes[i], &act, NULL);
@@ -93,6 +101,7 @@ static bool open_profile(struct record_session *s)
 	s->started_at = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	s->started = now();
 	s->nr_lost_seen = 0;
+	s->used = record_target_used(&s->target);
 	s->live = NULL;
 	s->profile = flame_profile_new(&options);
 	if (s->profile)
@@ -102,26 +111,66 @@ static bool open_profile(struct record_session *s)
 	return s->live;
 }
 
-/* What was lost and not told of by a record, as none came behind. Return: all that was lost. */
-static uint64_t count_lost(struct record_session *s, uint64_t told)
+/* Return: what the kernel has counted since the profile began. */
+static struct buffers_counts count(struct record_session *s)
 {
-	uint64_t total = record_reader_lost(s->reader), here = total - s->nr_lost_before;
+	struct buffers_counts total = record_reader_counts(s->reader), before = s->counted;
 
-	s->nr_lost_before = total;
+	s->counted = total;
+	return (struct buffers_counts){ .value = total.value - before.value, .ran = total.ran - before.ran,
+					.lost = total.lost - before.lost };
+}
+
+/* What was lost and not told of by a record, as none came behind. Return: all that was lost. */
+static uint64_t count_lost(struct record_session *s, uint64_t here, uint64_t told)
+{
 	if (here <= told)
 		return told;
 	flame_lost_add(s->profile, here - told);
 	return here;
 }
 
+/*
+ * The kernel counts also what it takes no sample of: threads that end before their first. Its clocks count the kernel's
+ * time where samples may not.
+ */
+static void tell_unsampled(struct record_session *s, const struct record_result *r, const struct buffers_counts *counts)
+{
+	const struct perf_event_attr *attr = &s->event.attr;
+	double each = r->nr_samples ? (double)perfdata_live_sum(s->live) / (double)r->nr_samples : 1e9 / s->tool.record.frequency;
+	double sampled = (double)perfdata_live_sum(s->live) + (double)r->nr_lost * each, all = (double)counts->value;
+
+	if (s->target.all || s->tool.read.offcpu || (attr->exclude_kernel && attr->type == PERF_TYPE_SOFTWARE))
+		return;
+	if (all - sampled > all * UNSAMPLED_MOST && all - sampled > UNSAMPLED_SAMPLES * each)
+		flame_diag_add(&s->diag, FLAME_WARNING, "%.0f %% of what ran is in no sample: threads that live for less than the %.1f ms between two "
+			       "samples are seldom seen; -F asks for more samples%s",
+			       100 * (all - sampled) / all, 1000 / s->tool.record.frequency,
+			       s->target.child ? "" : ", and -a -p PID as root misses none");
+}
+
+/* What ran and was not even counted. @counts has it of the threads that were followed from the start only. */
+static void tell_unfollowed(struct record_session *s, const struct buffers_counts *counts)
+{
+	uint64_t used = s->target.all || s->target.child || s->tool.record.cpus || s->is_single ? 0 : record_target_used(&s->target);
+	double missed = s->used && used > s->used ? (double)(used - s->used) - (double)counts->ran : 0;
+
+	if (missed > UNFOLLOWED_MOST * (double)(used - s->used) && missed > UNSAMPLED_SAMPLES * 1e9 / s->tool.record.frequency)
+		flame_diag_add(&s->diag, FLAME_WARNING, "%.1f s of the %.1f s of processor time that was used were not recorded: the kernel did not "
+			       "follow all threads", missed / 1e9, (double)(used - s->used) / 1e9);
+}
+
 static void tell_samples(struct record_session *s, struct record_result *r)
 {
 	/* Some files of a series may be missing for that reason. */
 	enum flame_severity empty = s->tool.record.every > 0 ? FLAME_NOTE : FLAME_ERROR;
+	struct buffers_counts counts = count(s);
 	uint64_t told;
 
 	r->nr_samples = perfdata_live_count(s->live, &told);
-	r->nr_lost = count_lost(s, told);
+	r->nr_lost = count_lost(s, counts.lost, told);
+	tell_unsampled(s, r, &counts);
+	tell_unfollowed(s, &counts);
 	if (r->nr_lost)
 		flame_diag_add(&s->diag, FLAME_WARNING,
 			       "%llu records were lost, and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
@@ -236,7 +285,7 @@ static int next_profile(struct record_session *s)
 		err = record_known(s->live, pids, s->target.all ? 0 : nr_pids, s->target.all);
 	free(pids);
 	status = finish_file(&old);
-	s->nr_lost_before = old.nr_lost_before;
+	s->counted = old.counted;
 	s->series = old.series;
 	perfdata_live_take_symbols(s->live, live);
 	perfdata_live_free(live);
@@ -268,6 +317,17 @@ static bool child_ended(const struct record_session *s)
 
 	return s->target.child && !waitid(P_PID, (id_t)s->target.child, &info, WEXITED | WNOHANG | WNOWAIT) &&
 	       info.si_pid == s->target.child;
+}
+
+/* Where all processors are recorded for the sake of some processes, nothing else tells of their end. */
+static bool target_ended(const struct record_session *s)
+{
+	int32_t *pids = NULL;
+	bool ended = s->target.all && s->target.nr_pids && !s->target.child && record_target_gone(&s->target) &&
+		     !perfdata_live_processes(s->live, &pids);
+
+	free(pids);
+	return ended;
 }
 
 /* Of what was lost some may have told of files and names. */
@@ -322,7 +382,7 @@ static int record(struct record_session *s, double until, bool *over)
 		if (!err)
 			err = look(s, time);
 		print_progress(s, time);
-		*over |= child_ended(s);
+		*over |= child_ended(s) || target_ended(s);
 	}
 	return err;
 }
@@ -369,7 +429,11 @@ static int run(struct record_session *s)
 		return 1;
 	if (!open_profile(s))
 		return no_memory(s);
-	err = record_known(s->live, s->target.pids, s->target.child ? 0 : s->target.nr_pids, s->target.all);
+	if (s->is_single)
+		perfdata_live_single(s->live);
+	err = s->tool.record.all && s->tool.record.pids ? perfdata_live_only(s->live, s->target.pids, s->target.nr_pids) : 0;
+	if (!err)
+		err = record_known(s->live, s->target.pids, s->target.child ? 0 : s->target.nr_pids, s->target.all);
 	if (err)
 		return no_memory(s);
 	s->started = s->began = s->looked = now();
@@ -392,18 +456,13 @@ static void release(struct record_session *s)
 }
 
 /* What cannot be written is said before it is recorded. Return: false after printing why. */
-static bool can_write(const struct tool *tool)
+static bool can_write_to(const struct tool *tool, const char *path)
 {
-	const char *path = tool->output, *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/');
 	char *dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	struct stat st;
 	int error = 0;
 
-	/* A name in a series is known later. */
-	if (!strcmp(path, "-") || (tool->record.every > 0 && strchr(path, '%'))) {
-		free(dir);
-		return true;
-	}
 	if (!*path)
 		error = ENOENT;
 	else if (!stat(path, &st))
@@ -414,6 +473,47 @@ static bool can_write(const struct tool *tool)
 	if (error)
 		tool_message(tool, "error", "cannot write %s: %s", path, strerror(error));
 	return !error;
+}
+
+/* Of a series, the first file. */
+static bool can_write(struct record_session *s)
+{
+	char *path;
+	bool ok;
+
+	if (!strcmp(s->tool.output, "-"))
+		return true;
+	s->started_at = (uint64_t)time(NULL) * 1000000000;
+	path = name_file(s);
+	ok = path && can_write_to(&s->tool, path);
+	free(path);
+	return ok;
+}
+
+/* Return: whether each file of a series gets a name of its own, also just behind midnight. */
+static bool name_changes(const struct record_session *s)
+{
+	struct record_session first = { .tool = s->tool }, second = first;
+	time_t t = time(NULL);
+	struct tm tm;
+	char *a, *b;
+	bool ok;
+
+	if (!(s->tool.record.every > 0) || !strcmp(s->tool.output, "-") || !localtime_r(&t, &tm))
+		return true;
+	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
+	tm.tm_isdst = -1;
+	first.started_at = (uint64_t)mktime(&tm) * 1000000000;
+	second.started_at = first.started_at + (uint64_t)(s->tool.record.every * 1e9);
+	a = name_file(&first);
+	b = name_file(&second);
+	ok = a && b && strcmp(a, b) != 0;
+	free(a);
+	free(b);
+	if (!ok)
+		tool_message(&s->tool, "error", "--every %g: two files one after the other would have the same name; %%s in the name of -o %s, or "
+			     "%%H%%M%%S, changes with each second", s->tool.record.every, s->tool.output);
+	return ok;
 }
 
 static bool can_read(const struct tool *tool)
@@ -431,6 +531,8 @@ static int prepare(struct record_session *s)
 	int status;
 	char *wrong;
 
+	if (!record_check_format(tool) || !name_changes(s))
+		return 2;
 	if (!buffers_available()) {
 		tool_message(tool, "error", "this build has no libperf, which records: in the source of fgtools, `make libperf` builds it from "
 			     "the kernel's source (Debian: apt-get install linux-source), then `make` builds fgrecord with it");
@@ -439,7 +541,7 @@ static int prepare(struct record_session *s)
 	record_prepare_names(tool);
 	s->cpus = record_cpus(tool->record.cpus, &s->nr_cpus);
 	if (!s->cpus) {
-		tool_message(tool, "error", "--cpu %s: none of these processors is online; a list is 0-3,7", tool->record.cpus);
+		tool_message(tool, "error", "--cpu %s: none of these processors is online", tool->record.cpus);
 		return 1;
 	}
 	wrong = record_event_init(&s->event, tool);
@@ -451,7 +553,7 @@ static int prepare(struct record_session *s)
 		free(wrong);
 		return 1;
 	}
-	if (!can_write(tool) || !can_read(tool))
+	if (!can_write(s) || !can_read(tool))
 		return 1;
 	if (tool->record.keep) {
 		s->series.paths = calloc(tool->record.keep, sizeof(*s->series.paths));

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -426,8 +427,24 @@ static const char *set_pages(struct tool *tool, const char *value)
 
 static const char *set_cpus(struct tool *tool, const char *value)
 {
+	const char *p = value;
+	bool ok = *p;
+
+	while (ok && *p) {
+		char *end;
+		unsigned long from = strtoul(p, &end, 10), to = from;
+
+		ok = isdigit((unsigned char)*p);
+		if (ok && *end == '-') {
+			p = end + 1;
+			to = strtoul(p, &end, 10);
+			ok = isdigit((unsigned char)*p) && from <= to;
+		}
+		ok &= !*end || (*end == ',' && end[1]);
+		p = *end ? end + 1 : end;
+	}
 	tool->record.cpus = value;
-	return !*value || strspn(value, "0123456789,-") != strlen(value) ? "wants a list such as 0-3,7" : NULL;
+	return ok ? NULL : "wants a list of processors and ranges from lower to higher, such as 0-3,7";
 }
 
 /* Bytes of a stack: the kernel takes multiples of 8 below 65536. */
@@ -833,8 +850,8 @@ static int check_record(struct tool *tool)
 
 	if (!o->pids && !o->all && !o->nr_command)
 		wrong = "what is to be recorded? -p PID is a process, -a all of them, and anything else a command to run";
-	else if (o->pids && (o->all || o->nr_command))
-		wrong = "-p PID records a process that runs already, so that neither -a nor a command go with it";
+	else if (o->pids && o->nr_command)
+		wrong = "-p PID records a process that runs already, so that no command goes with it";
 	else if (o->slow && o->frequency > 0)
 		wrong = "--long means 49 Hz, -F says otherwise: give one of them";
 	else if (o->every > 0 && !tool->output)

@@ -328,31 +328,40 @@ static const struct {
 	int error;
 	const char *why;
 	const char *what, *command;
+	bool with_clock;	/* the clock does as well */
 } others[] = {
 	{ ENOENT, "there is no such event: virtual machines often have no hardware counters, cpu-clock is "
 		  "always there",
-	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },
+	  NULL, NULL, true },
 	{ EOPNOTSUPP, "the hardware cannot sample this event: cpu-clock is always there",
-	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },
+	  NULL, NULL, true },
 	{ ENODEV, "the hardware has no such event, or the CPU is not online: cpu-clock is always there",
-	  "the kernel's clock in place of a counter", "perf record -e cpu-clock ..." },
-	{ EBUSY, "another program has the hardware counters to itself", NULL, NULL },
-	{ ESRCH, "the process is gone, or has another pid in this PID namespace", NULL, NULL },
+	  NULL, NULL, true },
+	{ EBUSY, "another program has the hardware counters to itself", NULL, NULL, true },
+	{ ESRCH, "the process is gone, or has another pid in this PID namespace", NULL, NULL, false },
 	{ EMFILE, "one event a thread and CPU is open, and no more files may be", "for this shell, as far as its hard limit goes",
-	  "ulimit -n \"$(ulimit -Hn)\"" },
-	{ ENFILE, "no more files may be open on this host", NULL, NULL },
-	{ ENOSYS, "this kernel has no perf events", NULL, NULL },
-	{ EOVERFLOW, "callchains are asked for that are deeper than kernel.perf_event_max_stack", NULL, NULL },
-	{ E2BIG, "the kernel is older than the profiler and does not know what is asked for", NULL, NULL },
-	{ ENOMEM, "the kernel has no memory for it", NULL, NULL },
+	  "ulimit -n \"$(ulimit -Hn)\"", false },
+	{ ENFILE, "no more files may be open on this host", NULL, NULL, false },
+	{ ENOSYS, "this kernel has no perf events", NULL, NULL, false },
+	{ EOVERFLOW, "callchains are asked for that are deeper than kernel.perf_event_max_stack", NULL, NULL, false },
+	{ E2BIG, "the kernel is older than the profiler and does not know what is asked for", NULL, NULL, false },
+	{ ENOMEM, "the kernel has no memory for it", NULL, NULL, false },
 };
 
-static void explain_other(int error, struct permission_answer *answer)
+/* Return: what opens the events, as it is called to record. */
+static const char *recorder(const struct permission_request *request)
+{
+	return request->program && strcmp(request->program, "perf") ? request->program : "perf record";
+}
+
+static void explain_other(const struct permission_request *request, int error, struct permission_answer *answer)
 {
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
 		if (others[i].error != error)
 			continue;
 		say(answer, "%s", others[i].why);
+		if (others[i].with_clock)
+			advise(answer, "the kernel's clock in place of a counter", "%s -e cpu-clock ...", recorder(request));
 		if (others[i].command)
 			advise(answer, others[i].what, "%s", others[i].command);
 		return;
@@ -371,7 +380,7 @@ void permission_explain(const struct permission_host *host, const struct permiss
 	else if (error == EINVAL)
 		explain_invalid(host, request, answer);
 	else
-		explain_other(error, answer);
+		explain_other(request, error, answer);
 }
 
 void permission_answer_release(struct permission_answer *answer)

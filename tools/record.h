@@ -57,8 +57,15 @@ bool buffers_wait(struct buffers *b, int ms);
  */
 int buffers_read(struct buffers *b, int (*use)(void *context, const void *data, size_t size), void *context,
 		 size_t *fullest);
-/* Return: records that the kernel dropped because a buffer was full; 0 where it does not tell (before Linux 6.0). */
-uint64_t buffers_lost(struct buffers *b);
+/* What the kernel counts besides taking samples, of all threads of an event, those that have ended too. */
+struct buffers_counts {
+	uint64_t value;		/* of the event: nanoseconds of clocks */
+	uint64_t ran;		/* ns that it counted, which is as long as threads ran */
+	uint64_t lost;		/* samples for which a buffer had no room; 0 where that is not told (before Linux 6.0) */
+};
+
+/* Add to @counts what @b's events have counted. */
+void buffers_count(struct buffers *b, struct buffers_counts *counts);
 size_t buffers_size(const struct buffers *b);	/* of each, in bytes */
 
 /* ---- record_event.c ---- */
@@ -86,6 +93,9 @@ struct record_target {
 	size_t nr_pids;
 	int32_t *tids;			/* owned: their threads */
 	size_t nr_tids, room_tids;
+	int32_t *followed;		/* owned: threads that have events, sorted */
+	size_t nr_followed, room_followed;
+	uint64_t since;			/* clock ticks since the boot, before the first threads were listed */
 	bool all;			/* the machine */
 	pid_t child;			/* the command; 0: none */
 	int go, said;			/* pipes to the child, to let it exec, and from it, to tell why it could not; -1: none */
@@ -98,6 +108,16 @@ int record_target_init(struct record_target *t, const struct tool *tool);
 bool record_target_threads(struct record_target *t);
 /* The same of the processes @pids. */
 bool record_threads_of(struct record_target *t, const int32_t *pids, size_t nr);
+/* List those of the processes @pids that are not followed. Return: how many; 0 also without memory. */
+size_t record_threads_besides(struct record_target *t, const int32_t *pids, size_t nr);
+/* Those in the list are followed. Return: false without memory. */
+bool record_threads_follow(struct record_target *t);
+/* Processes that the target has forked since it was listed belong to it. */
+void record_target_children(struct record_target *t);
+/* Return: whether none of its processes is there any more. */
+bool record_target_gone(const struct record_target *t);
+/* Return: ns of processor time that its processes have used; 0: cannot be told, as one has ended. */
+uint64_t record_target_used(const struct record_target *t);
 /* Let the command begin. Return: false after printing that it cannot. */
 bool record_target_go(struct record_target *t, const struct tool *tool);
 /* After the recording: what became of the command. @over: it has ended, or is about to. */
@@ -134,9 +154,12 @@ struct record_session {
 	double started, ended;		/* of this profile */
 	uint64_t started_at;		/* ns since 1970 */
 	double looked, printed;
-	uint64_t nr_lost_before;	/* in earlier profiles of a series */
 	uint64_t nr_lost_seen;		/* of this profile, when what is mapped was read again */
 	struct record_series series;
+	struct buffers_counts counted;	/* in earlier profiles of a series */
+	uint64_t used;			/* processor time of the target when the profile began; 0: not known */
+	bool told_unfollowed;
+	bool is_single;			/* threads may be followed by more than one event */
 };
 
 /* Print why the kernel refused with @error, and what would allow it. */
@@ -163,8 +186,8 @@ int record_reader_take(struct record_reader *r, int ms, struct perfdata_live *li
 void record_reader_look(struct record_reader *r);
 /* Disable all events, and read for the last time. */
 void record_reader_stop(struct record_reader *r);
-/* Return: records that the kernel dropped because a buffer was full. */
-uint64_t record_reader_lost(struct record_reader *r);
+/* Return: what the kernel has counted with the events of the first buffers, and what all have lost. */
+struct buffers_counts record_reader_counts(struct record_reader *r);
 /* @r may be NULL. */
 void record_reader_free(struct record_reader *r);
 
@@ -187,6 +210,8 @@ struct record_result {
 	uint64_t nr_samples, nr_lost;
 };
 
+/* Return: false after printing that neither --to nor the end of the output's name says what to write. */
+bool record_check_format(const struct tool *tool);
 /* Where a report is asked for, frames know their files and lines. */
 void record_prepare_names(struct tool *tool);
 /* Write to @path. Return: the status to exit with, after printing what failed. */

@@ -191,7 +191,7 @@ char *record_event_init(struct record_event *e, const struct tool *tool)
 	*e = (struct record_event){ .attr = {
 		.size = sizeof(e->attr),
 		.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN,
-		.read_format = PERF_FORMAT_LOST,
+		.read_format = PERF_FORMAT_LOST | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.freq = 1,
 		.sample_freq = (uint64_t)o->frequency,
 		.disabled = 1,
@@ -209,6 +209,9 @@ char *record_event_init(struct record_event *e, const struct tool *tool)
 		.watermark = 1,
 		.wakeup_watermark = (uint32_t)(o->pages * (unsigned long)sysconf(_SC_PAGESIZE) / 2),
 	} };
+	/* Whose event it is: more than one may follow a thread. */
+	if (!o->all)
+		e->attr.sample_type |= PERF_SAMPLE_ID | PERF_SAMPLE_CPU;
 	if (tool->read.offcpu) {
 		/* What the processes switch to is not theirs, and tells nothing of when they go on. */
 		e->attr.context_switch = !o->all;
@@ -225,7 +228,7 @@ bool record_event_fall_back(struct record_event *e, int error)
 {
 	/* Bits that older kernels do not know, the newest first. */
 	if (error == EINVAL && e->attr.read_format & PERF_FORMAT_LOST) {
-		e->attr.read_format = 0;
+		e->attr.read_format &= ~(uint64_t)PERF_FORMAT_LOST;
 		return true;
 	}
 	if (error == EINVAL && e->attr.ksymbol) {

@@ -207,20 +207,21 @@ int buffers_read(struct buffers *b, int (*use)(void *context, const void *data, 
 	return err;
 }
 
-uint64_t buffers_lost(struct buffers *b)
+void buffers_count(struct buffers *b, struct buffers_counts *counts)
 {
 	int nr_cpus = perf_cpu_map__nr(b->cpus), nr_threads = perf_thread_map__nr(b->threads);
-	uint64_t nr = 0;
 
-	for (int cpu = 0; b->reads_lost && cpu < nr_cpus; cpu++) {
+	for (int cpu = 0; cpu < nr_cpus; cpu++) {
 		for (int thread = 0; thread < nr_threads; thread++) {
 			struct perf_counts_values values = { 0 };
 
-			if (!perf_evsel__read(b->event, cpu, thread, &values))
-				nr += values.lost;
+			if (perf_evsel__read(b->event, cpu, thread, &values))
+				continue;
+			counts->value += values.val;
+			counts->ran += values.run;
+			counts->lost += b->reads_lost ? values.lost : 0;
 		}
 	}
-	return nr;
 }
 
 size_t buffers_size(const struct buffers *b)

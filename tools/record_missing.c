@@ -47,10 +47,10 @@ int buffers_read(struct buffers *b, int (*use)(void *context, const void *data, 
 	return 0;
 }
 
-uint64_t buffers_lost(struct buffers *b)
+void buffers_count(struct buffers *b, struct buffers_counts *counts)
 {
 	(void)b;
-	return 0;
+	(void)counts;
 }
 
 size_t buffers_size(const struct buffers *b)

@@ -18,6 +18,8 @@
 #include "permission.h"
 
 #define TRIES 100	/* to list threads of which some go and come all the time */
+#define TRIES_ALL 4	/* with all of them */
+#define ROUNDS 64	/* to look for threads that were created meanwhile */
 
 /* Each thread has an event on each processor, and each event a descriptor. The limit is our own process's. */
 static void raise_limit(rlim_t wanted)
@@ -74,7 +76,7 @@ static void tell_failure(struct record_session *s, enum buffers_step step, int e
 {
 	if (step == BUFFERS_OPEN && error == EMFILE)
 		tool_message(&s->tool, "error", "%zu threads on %u processors need an open file each, which is more than may be open: "
-			     "ulimit -n %zu, or record the machine with -a", s->target.nr_tids, s->nr_cpus,
+			     "ulimit -n %zu; or add -a, which needs one a processor, and root", s->target.nr_tids, s->nr_cpus,
 			     s->target.nr_tids * s->nr_cpus + 256);
 	else
 		record_explain(s, step, error);
@@ -97,6 +99,13 @@ static bool list_again(struct record_session *s, int error)
 	return s->target.all || record_target_threads(&s->target);
 }
 
+/* Where there is always one that has ended meanwhile, fewer are tried at once. The others come later. */
+static void try_fewer(struct record_target *t, int tries)
+{
+	if (tries > TRIES_ALL)
+		t->nr_tids = tries - TRIES_ALL < 32 && t->nr_tids >> (tries - TRIES_ALL) ? t->nr_tids >> (tries - TRIES_ALL) : 1;
+}
+
 /* Users may record their programs where they may not see what the kernel does for these. */
 static bool without_kernel(struct record_session *s)
 {
@@ -117,8 +126,12 @@ static bool another_way(struct record_session *s, enum buffers_step step, int er
 	}
 	if (record_event_fall_back(&s->event, error))
 		return true;
-	if (error == ESRCH || error == ENODEV)
-		return ++*tries < TRIES && list_again(s, error);
+	if (error == ESRCH || error == ENODEV) {
+		if (++*tries >= TRIES || !list_again(s, error))
+			return false;
+		try_fewer(&s->target, *tries);
+		return true;
+	}
 	return (error == EACCES || error == EPERM) && without_kernel(s);
 }
 
@@ -155,6 +168,80 @@ static void tell_less(struct record_session *s)
 			     s->pages, s->tool.record.pages);
 }
 
+/* ---- threads that come while others are opened ---- */
+
+/* Events on @cpus of what is listed, besides those that there are. Return: 0, or an errno. */
+static int open_on(struct record_session *s, const char *cpus)
+{
+	struct record_target *t = &s->target;
+	struct perf_event_attr attr = s->event.attr;
+	struct buffers_wanted wanted = { .attr = &attr, .cpus = cpus, .pages = s->pages };
+	enum buffers_step step;
+	struct buffers *more;
+	int error;
+
+	attr.enable_on_exec = 0;
+	if (!t->all) {
+		wanted.tids = t->tids;
+		wanted.nr_tids = t->nr_tids;
+	}
+	raise_limit((rlim_t)(t->all ? 1 : t->nr_followed + t->nr_tids) * (s->nr_cpus + 1) + 256);
+	/* What users may lock is used up by the first buffers. */
+	while ((error = buffers_open(&more, &wanted, &step)) == EPERM && step == BUFFERS_MMAP && wanted.pages > 1)
+		wanted.pages /= 2;
+	if (error)
+		return error;
+	buffers_enable(more);
+	if (record_reader_add(s->reader, more))
+		return 0;
+	buffers_close(more);
+	return ENOBUFS;
+}
+
+static void tell_unfollowed(struct record_session *s, size_t nr, int error)
+{
+	const char *more = error == EMFILE ? ": ulimit -n allows no more open files; or add -a, which needs one a processor, and root" : "";
+
+	/* A processor that went again is no loss. */
+	if (!s->tool.quiet && !s->told_unfollowed && error != ENODEV)
+		tool_message(&s->tool, "warning", "%zu thread%s cannot be followed (%s)%s", nr, nr == 1 ? "" : "s", strerror(error), more);
+	s->told_unfollowed |= error != ENODEV;
+}
+
+/*
+ * Threads that were created by others before these had their events. Each round lists those that came during the one
+ * before, and some of them may be followed already: whom a thread creates has its events. Nothing tells which, so that
+ * what both events of a thread take counts once. @pids: NULL are the target's own, and what they fork meanwhile.
+ * Return: false where some cannot be followed.
+ */
+static bool follow_late(struct record_session *s, const char *cpus, const int32_t *pids, size_t nr_pids)
+{
+	struct record_target *t = &s->target;
+	int error = 0, tries = 0;
+
+	for (int round = 0; !error && round < ROUNDS; round++) {
+		size_t nr;
+
+		if (!pids)
+			record_target_children(t);
+		nr = record_threads_besides(t, pids ? pids : t->pids, pids ? nr_pids : t->nr_pids);
+		if (!nr)
+			return true;
+		try_fewer(t, tries);
+		s->is_single = true;
+		error = open_on(s, cpus);
+		if (!error && !record_threads_follow(t))
+			error = ENOMEM;
+		if (error == ESRCH) {
+			tries++;
+			error = 0;
+		} else if (error) {
+			tell_unfollowed(s, nr, error);
+		}
+	}
+	return !error;
+}
+
 bool record_open(struct record_session *s)
 {
 	struct buffers *buffers;
@@ -170,41 +257,21 @@ bool record_open(struct record_session *s)
 	if (!s->event.attr.enable_on_exec)
 		buffers_enable(buffers);
 	s->reader = record_reader_start(buffers);
-	if (s->reader)
-		return true;
-	buffers_close(buffers);
-	tool_message(&s->tool, "error", "%s", flame_strerror(FLAME_ENOMEM));
-	return false;
+	if (!s->reader)
+		buffers_close(buffers);
+	if (!s->reader || !record_threads_follow(&s->target)) {
+		tool_message(&s->tool, "error", "%s", flame_strerror(FLAME_ENOMEM));
+		return false;
+	}
+	if (!s->target.all && !s->target.child)
+		follow_late(s, s->cpus, NULL, 0);
+	return true;
 }
 
 /* ---- processors that come and go ---- */
 
-/* Events of the processors @cpus, of the threads in the target's list. Return: false where it has to be tried again. */
-static bool open_on(struct record_session *s, const char *cpus, unsigned int nr)
-{
-	struct perf_event_attr attr = s->event.attr;
-	struct buffers_wanted wanted = { .attr = &attr, .cpus = cpus, .pages = s->pages };
-	enum buffers_step step;
-	struct buffers *more;
-
-	attr.enable_on_exec = 0;
-	if (!s->target.all) {
-		wanted.tids = s->target.tids;
-		wanted.nr_tids = s->target.nr_tids;
-		raise_limit((rlim_t)s->target.nr_tids * (s->nr_cpus + nr) + 256);
-	}
-	/* It may be gone again, or a thread may. */
-	if (buffers_open(&more, &wanted, &step))
-		return false;
-	buffers_enable(more);
-	if (record_reader_add(s->reader, more))
-		return true;
-	buffers_close(more);
-	return false;
-}
-
-/* The same of all that is recorded now. What ran there unseen is read from /proc. Return: 1, 0 for later, or a failure. */
-static int follow_to(struct record_session *s, const char *cpus, unsigned int nr)
+/* Events on @cpus of all that is recorded now. What ran there unseen is read from /proc. Return: 1, 0 for later, or a failure. */
+static int follow_to(struct record_session *s, const char *cpus)
 {
 	struct record_target *t = &s->target;
 	int32_t *pids = NULL;
@@ -224,12 +291,16 @@ static int follow_to(struct record_session *s, const char *cpus, unsigned int nr
 		if (!known)
 			all[nr_pids++] = t->pids[i];
 	}
-	ret = (t->all || record_threads_of(t, all, nr_pids)) && open_on(s, cpus, nr);
-	if (ret == 1) {
+	/* On these processors nobody is followed yet. */
+	t->nr_followed = 0;
+	ret = t->all ? !open_on(s, cpus) : follow_late(s, cpus, all, nr_pids) && t->nr_followed;
+	if (ret) {
 		int err = record_known(s->live, all, nr_pids, t->all);
 
 		ret = err ? err : 1;
 	}
+	if (s->is_single)
+		perfdata_live_single(s->live);
 	free(all);
 	return ret;
 }
@@ -239,7 +310,7 @@ int record_open_more(struct record_session *s)
 	unsigned int nr_online, nr_new;
 	char *online = record_cpus(s->tool.record.cpus, &nr_online);
 	char *new = online ? record_cpus_besides(online, s->cpus, &nr_new) : NULL, *all;
-	int ret = new ? follow_to(s, new, nr_new) : 0;
+	int ret = new ? follow_to(s, new) : 0;
 
 	if (ret == 1) {
 		if (!s->tool.quiet)

@@ -7,13 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "../core/diff.h"
 
 /* ---- the format ---- */
 
-/* Formats by the endings of names; what has none of these is folded text. */
+/* Formats by the endings of names. */
 static const struct {
 	const char *ending, *format;
 } endings[] = {
@@ -25,11 +26,15 @@ static const struct {
 	{ ".pb.gz", "pprof" },
 	{ ".pb", "pprof" },
 	{ ".pprof", "pprof" },
+	{ ".folded", "folded" },
+	{ ".collapsed", "folded" },
+	{ ".stacks", "folded" },
 };
 
-static const char *format_of(const struct tool *tool)
+/* Return: NULL where nothing tells. */
+static const char *format_of_name(const struct tool *tool)
 {
-	const char *name = tool->output ? tool->output : "";
+	const char *name = tool->output;
 	size_t len = strlen(name);
 
 	if (tool->to)
@@ -40,7 +45,37 @@ static const char *format_of(const struct tool *tool)
 		if (len >= n && !strcmp(name + len - n, endings[i].ending))
 			return endings[i].format;
 	}
-	return "folded";
+	return NULL;
+}
+
+/* Pipes and devices are as standard output, which gets folded text. */
+static const char *format_of(const struct tool *tool)
+{
+	const char *format = format_of_name(tool);
+	struct stat st;
+
+	if (!format && (!strcmp(tool->output, "-") || (!stat(tool->output, &st) && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))))
+		format = "folded";
+	return format;
+}
+
+bool record_check_format(const struct tool *tool)
+{
+	char *known = NULL;
+	size_t size;
+	FILE *f;
+
+	if (format_of(tool))
+		return true;
+	f = open_memstream(&known, &size);
+	for (size_t i = 0; f && i < sizeof(endings) / sizeof(*endings); i++)
+		fprintf(f, "%s %s", i ? "," : "", endings[i].ending);
+	if (f)
+		fclose(f);
+	tool_message(tool, "error", "--output %s: what is it to be? Endings that say so are%s; --to FORMAT goes with any name", tool->output,
+		     known ? known : "");
+	free(known);
+	return false;
 }
 
 /* Formats of reports, with what writes them. */

@@ -18,6 +18,7 @@
 #define QUEUE_MAX ((size_t)256 << 20)	/* bytes that wait; beyond it the kernel's buffers fill, and it counts what is lost */
 #define WAIT_FIRST_MS 50
 #define WAIT_MOST_MS 500
+#define WAIT_MORE_MS 100	/* with buffers that nothing waits for */
 
 /* Records, each as it came; a header of size 0 ends a round. */
 struct queue {
@@ -53,6 +54,7 @@ static void read_round(struct record_reader *r)
 {
 	static const struct perf_event_header end;
 	size_t most = 0, size = buffers_size(r->groups[0]);
+	int longest = r->nr_groups > 1 ? WAIT_MORE_MS : WAIT_MOST_MS;
 
 	if (r->queue.nr > QUEUE_MAX)
 		return;
@@ -60,6 +62,8 @@ static void read_round(struct record_reader *r)
 		size_t fullest;
 
 		r->failed = buffers_read(r->groups[i], append, &r->queue, &fullest);
+		/* Those of threads that came later may be smaller. */
+		fullest *= size / buffers_size(r->groups[i]);
 		most = fullest > most ? fullest : most;
 	}
 	r->failed |= append(&r->queue, &end, sizeof(end)) != 0;
@@ -67,7 +71,17 @@ static void read_round(struct record_reader *r)
 	if (most > size / 4)
 		r->wait_ms = r->wait_ms > 1 ? r->wait_ms / 2 : 1;
 	else if (most < size / 16)
-		r->wait_ms = r->wait_ms * 2 < WAIT_MOST_MS ? r->wait_ms * 2 : WAIT_MOST_MS;
+		r->wait_ms = r->wait_ms * 2 < longest ? r->wait_ms * 2 : longest;
+}
+
+/* Wait for the first buffers. Return: whether any have something to record. */
+static bool wait_any(struct record_reader *r, size_t nr_groups, int ms)
+{
+	bool alive = buffers_wait(r->groups[0], ms);
+
+	for (size_t i = 1; i < nr_groups; i++)
+		alive |= buffers_wait(r->groups[i], 0);
+	return alive;
 }
 
 static void *read_all(void *arg)
@@ -77,10 +91,11 @@ static void *read_all(void *arg)
 
 	pthread_mutex_lock(&r->lock);
 	while (!r->done && alive && !r->failed) {
+		size_t nr_groups = r->nr_groups;
 		int ms = r->wait_ms;
 
 		pthread_mutex_unlock(&r->lock);
-		alive = buffers_wait(r->groups[0], ms);
+		alive = wait_any(r, nr_groups, ms);
 		pthread_mutex_lock(&r->lock);
 		read_round(r);
 		pthread_cond_signal(&r->changed);
@@ -194,15 +209,18 @@ void record_reader_stop(struct record_reader *r)
 	read_round(r);
 }
 
-uint64_t record_reader_lost(struct record_reader *r)
+struct buffers_counts record_reader_counts(struct record_reader *r)
 {
-	uint64_t nr = 0;
+	struct buffers_counts counts = { 0 }, later = { 0 };
 
 	pthread_mutex_lock(&r->lock);
-	for (size_t i = 0; i < r->nr_groups; i++)
-		nr += buffers_lost(r->groups[i]);
+	buffers_count(r->groups[0], &counts);
+	for (size_t i = 1; i < r->nr_groups; i++)
+		buffers_count(r->groups[i], &later);
 	pthread_mutex_unlock(&r->lock);
-	return nr;
+	/* Others may count again what the first do. */
+	counts.lost += later.lost;
+	return counts;
 }
 
 void record_reader_free(struct record_reader *r)

@@ -63,7 +63,112 @@ bool record_threads_of(struct record_target *t, const int32_t *pids, size_t nr)
 
 bool record_target_threads(struct record_target *t)
 {
+	struct timespec now;
+
+	if (!t->since && !clock_gettime(CLOCK_BOOTTIME, &now))
+		t->since = (uint64_t)now.tv_sec * (uint64_t)sysconf(_SC_CLK_TCK) +
+			   (uint64_t)now.tv_nsec * (uint64_t)sysconf(_SC_CLK_TCK) / 1000000000;
 	return record_threads_of(t, t->pids, t->nr_pids);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+size_t record_threads_besides(struct record_target *t, const int32_t *pids, size_t nr)
+{
+	size_t left = 0;
+
+	if (!record_threads_of(t, pids, nr) && errno == ENOMEM)
+		return 0;
+	for (size_t i = 0; i < t->nr_tids; i++) {
+		if (!t->nr_followed || !bsearch(&t->tids[i], t->followed, t->nr_followed, sizeof(*t->tids), compare_ids))
+			t->tids[left++] = t->tids[i];
+	}
+	t->nr_tids = left;
+	return left;
+}
+
+bool record_threads_follow(struct record_target *t)
+{
+	if (!array_reserve((void **)&t->followed, &t->room_followed, t->nr_followed + t->nr_tids, sizeof(*t->followed)))
+		return false;
+	for (size_t i = 0; i < t->nr_tids; i++)
+		t->followed[t->nr_followed++] = t->tids[i];
+	qsort(t->followed, t->nr_followed, sizeof(*t->followed), compare_ids);
+	return true;
+}
+
+/* Return: the parent of a process that began at or after @since; 0: none. */
+static int32_t parent_of(const char *pid, uint64_t since)
+{
+	char path[300], line[1024], *p;
+	unsigned long long start = 0;
+	int32_t ppid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%.255s/stat", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	/* "1 (name) S 0 ..."; the 22nd field is the start. */
+	if (fgets(line, sizeof(line), f) && (p = strrchr(line, ')')) &&
+	    sscanf(p, ") %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ppid, &start) < 2)
+		ppid = 0;
+	fclose(f);
+	return start >= since ? ppid : 0;
+}
+
+static bool has_pid(const struct record_target *t, int32_t pid)
+{
+	for (size_t i = 0; i < t->nr_pids; i++) {
+		if (t->pids[i] == pid)
+			return true;
+	}
+	return false;
+}
+
+void record_target_children(struct record_target *t)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && t->nr_pids < PIDS_MAX && (entry = readdir(dir))) {
+		int32_t pid = isdigit((unsigned char)entry->d_name[0]) ? (int32_t)strtol(entry->d_name, NULL, 10) : 0;
+		int32_t parent = pid ? parent_of(entry->d_name, t->since) : 0;
+
+		if (parent && has_pid(t, parent) && !has_pid(t, pid))
+			t->pids[t->nr_pids++] = pid;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+bool record_target_gone(const struct record_target *t)
+{
+	for (size_t i = 0; i < t->nr_pids; i++) {
+		if (!kill(t->pids[i], 0) || errno != ESRCH)
+			return false;
+	}
+	return true;
+}
+
+uint64_t record_target_used(const struct record_target *t)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < t->nr_pids; i++) {
+		struct timespec used;
+		clockid_t clock;
+
+		if (clock_getcpuclockid(t->pids[i], &clock) || clock_gettime(clock, &used))
+			return 0;
+		sum += (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+	}
+	return sum;
 }
 
 /* Return: the name of the process, to be freed; NULL: there is none. */
@@ -250,6 +355,7 @@ void record_target_release(struct record_target *t)
 		close(t->said);
 	free(t->pids);
 	free(t->tids);
+	free(t->followed);
 	free(t->name);
 }
 

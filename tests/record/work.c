@@ -4,6 +4,7 @@
  *
  *     split       34 of 52 parts in takes_34, 18 in takes_18
  *     threads     1000 threads, each in its turn in takes_34
+ *     bursts      1000 threads at once, five times, each in takes_34; prints the processor time that was used
  *     exec        takes_18 for half of the time, then itself as exec'd, in takes_34
  *     fork        children that come and go, each in takes_34
  *     dlopen      work.so, in its takes_library
@@ -81,6 +82,43 @@ static void run_threads(double seconds)
 		pthread_join(threads[i], NULL);
 }
 
+static double used_by_thread(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void *in_burst(void *arg)
+{
+	double end = used_by_thread() + *(double *)arg;
+
+	while (used_by_thread() < end)
+		takes_34(0);
+	return NULL;
+}
+
+static void run_bursts(double seconds)
+{
+	double each = seconds / 5 / THREADS;
+	pthread_t threads[THREADS];
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 65536);
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < THREADS; i++)
+			pthread_create(&threads[i], &attr, in_burst, &each);
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+	}
+	printf("%.3f\n", used());
+}
+
 static void run_fork(double seconds)
 {
 	for (int i = 0; i < 20; i++) {
@@ -119,6 +157,8 @@ int main(int argc, char **argv)
 		}
 	} else if (!strcmp(mode, "threads")) {
 		run_threads(seconds);
+	} else if (!strcmp(mode, "bursts")) {
+		run_bursts(seconds);
 	} else if (!strcmp(mode, "exec")) {
 		takes_18(seconds / 2);
 		snprintf(argv[2], strlen(argv[2]) + 1, "%g", seconds / 2);
