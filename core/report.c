@@ -266,25 +266,30 @@ static void release_part(struct flame_report_part *part)
 }
 
 /*
- * Text may not say what it measures; where nearly all stacks end with a switch to another thread,
- * it is blocked time.
+ * Text may not say what it measures; where nearly all stacks end with a switch to another thread, whatever they
+ * weigh, it is blocked time.
  */
 static bool ends_in_scheduler(const struct flame_report_part *part)
 {
 	static const char *const names[] = { "__schedule", "schedule", "finish_task_switch", "__sched_text_start" };
 	const struct flame_profile *p = part->profile;
 	double all = 0, found = 0;
+	size_t nr = 0, nr_found = 0;
 
 	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
 		const struct flame_sample *s = flame_sample_get(p, i);
 		struct flame_span name = flame_string_get(p, flame_frame_get(p, flame_stack_frame(p, s->stack))->name);
 		double value = s->type == part->type && s->value > 0 ? (double)s->value : 0;
+		bool switches = span_starts(name, "finish_task_switch.");
 
-		all += value;
 		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			found += span_equals(name, names[k]) || (!k && span_starts(name, "finish_task_switch.")) ? value : 0;
+			switches |= span_equals(name, names[k]);
+		all += value;
+		found += switches ? value : 0;
+		nr += value > 0;
+		nr_found += value > 0 && switches;
 	}
-	return found > 0.8 * all;
+	return found > 0.8 * all && (double)nr_found > 0.8 * (double)nr;
 }
 
 static int read_part(struct flame_report *r, struct flame_report_part *part)
