@@ -16,6 +16,7 @@
 #include "span.h"
 #include "survey.h"
 #include "table.h"
+#include "units.h"
 
 /*
  * A share of fewer samples is chance: of 100, a true 10% is seen as 4% to 16%. What is not counted by samples, or by
@@ -121,12 +122,15 @@ static const char *plural(uint64_t nr)
 	return nr == 1 ? "" : "s";
 }
 
-/* "1 second", "1.5 seconds". */
-static const char *seconds(char text[PERCENT_MAX], double s)
+/* "1 second", "1.5 seconds", "8.60 us". */
+static const char *seconds(char text[FLAME_AMOUNT_MAX], double s)
 {
-	int len = snprintf(text, PERCENT_MAX, "%.3g", s);
+	int len = snprintf(text, FLAME_AMOUNT_MAX, "%.3g", s);
 
-	snprintf(text + len, PERCENT_MAX - (size_t)len, strcmp(text, "1") ? " seconds" : " second");
+	if (s < 0.01)
+		flame_amount(text, (int64_t)(s * 1e9), 0, (struct flame_span){ "ns", 2 });
+	else
+		snprintf(text + len, FLAME_AMOUNT_MAX - (size_t)len, strcmp(text, "1") ? " seconds" : " second");
 	return text;
 }
 
@@ -269,7 +273,7 @@ static bool is_sampled(const struct check *c)
 static void check_number(struct check *c)
 {
 	const struct flame_quality *q = c->q;
-	char text[PERCENT_MAX];
+	char text[FLAME_AMOUNT_MAX];
 
 	bool few = q->nr_samples < JUDGE_SAMPLES;
 
@@ -314,7 +318,12 @@ static void check_rate(struct check *c)
 	if (rate > 0 && !q->at_least && rate < (c->kind == FLAME_VALUE_WALL ? LOW_RATE : LOW_BUSY))
 		add(c, "low-rate", c->kind == FLAME_VALUE_WALL ? FLAME_WARNING : FLAME_NOTE, q->achieved_hz, "Hz",
 		    "%.3g samples a second were taken, %.4g were asked for", q->achieved_hz, q->asked_hz);
-	/* Kernels' timers run at 100, 250, 300 or 1000 Hz, those of programs at any round number. */
+	/*
+	 * Kernels' timers run at 100, 250, 300 or 1000 Hz, those of programs at any round number. The JVM's period is one of
+	 * its own, in which it looks at some threads; Go's timers run by each thread's processor time.
+	 */
+	if (c->recorder == FLAME_RECORDER_JFR || c->recorder == FLAME_RECORDER_GO)
+		return;
 	if (hz <= LOCK_STEP_HZ && (hz % 10 == 0 || hz % 25 == 0))
 		add(c, "lock-step", chosen ? FLAME_WARNING : FLAME_NOTE, q->asked_hz, "Hz",
 		    "samples were taken in step with timers, at %u Hz", hz);
