@@ -23,6 +23,7 @@
 
 #include "../core/hash.h"
 #include "../core/json.h"
+#include "../core/meta.h"
 #include "../core/span.h"
 #include "../core/table.h"
 #include "bpf_text.h"
@@ -999,6 +1000,7 @@ static int join_plain(struct flame_reader *rd, struct flame_profile *p)
 		flame_diag_add(rd->diag, FLAME_WARNING,
 			       "several maps are added up, %s, though their values may be unlike: --event NAME takes one", names);
 		info.name = flame_intern(p, names, strlen(names));
+		flame_meta_text(p, &flame_meta(p)->added, (struct flame_span){ names, strlen(names) });
 		free(names);
 		err = flame_type_join(p, 1, flame_type_row(p, &info));
 	}

@@ -13,6 +13,7 @@
  * fetches what they will be compared with.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -303,17 +304,26 @@ static bool set_header(char *to, size_t room, struct flame_span line, const char
 static void read_comment(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
-	char other[64] = "";
+	const struct {
+		const char *key;
+		char *value;
+		size_t room;
+	} keys[] = {
+		{ "# event: ", st->event, sizeof(st->event) }, { "# unit: ", st->unit, sizeof(st->unit) },
+		{ "# kind: ", st->kind, sizeof(st->kind) },
+	};
 
-	/* What the whole is called was made known before the first line. */
-	if (rd->profile && set_header(other, sizeof(other), line, "# event: ")) {
-		if (strcmp(other, st->event) && !st->other[0] && (st->event[0] || st->nr_come))
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		char other[sizeof(st->other)] = "";
+
+		/* What the whole is called was made known before the first line. */
+		if (!set_header(rd->profile ? other : keys[i].value, keys[i].room, line, keys[i].key))
+			continue;
+		if (*other && strcmp(other, keys[i].value) && !st->other[0] && (keys[i].value[0] || st->nr_come))
 			memcpy(st->other, other, sizeof(st->other));
 		return;
 	}
-	if (!set_header(st->event, sizeof(st->event), line, "# event: ") &&
-	    !set_header(st->unit, sizeof(st->unit), line, "# unit: ") &&
-	    !set_header(st->kind, sizeof(st->kind), line, "# kind: ") && rd->profile)
+	if (rd->profile)
 		flame_meta_parse(rd->profile, line);
 }
 
@@ -506,6 +516,18 @@ static int split_columns(struct columns *c, const struct state *st)
 	return err ? err : flame_profile_error(c->to);
 }
 
+/* Files one behind the other: what they measure differs. */
+static void note_added(struct flame_reader *rd, struct flame_profile *p)
+{
+	const struct state *st = rd->state;
+	char names[2 * sizeof(st->event) + sizeof(" and ") + sizeof("one without a name")];
+	int len = snprintf(names, sizeof(names), "%s and %s", st->event[0] ? st->event : "one without a name", st->other);
+
+	flame_meta_text(p, &flame_meta(p)->added, (struct flame_span){ names, (size_t)len });
+	flame_diag_add(rd->diag, FLAME_WARNING, "several events are added up, %s, though they may be unlike: give the files one by one",
+		       names);
+}
+
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	struct state *st = rd->state;
@@ -516,8 +538,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	if (err)
 		return err;
 	if (st->other[0])
-		flame_diag_add(rd->diag, FLAME_WARNING, "several events are added up, %s and %s, though they may be unlike: give the files one by one",
-			       st->event[0] ? st->event : "one without a name", st->other);
+		note_added(rd, *profile);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column)) {

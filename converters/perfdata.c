@@ -91,31 +91,40 @@ static bool is_outside(struct perfdata *pd, const struct perfdata_sample *s)
 	return flame_is_outside_time(pd->rd->options, (int64_t)(s->time - pd->start));
 }
 
+static bool is_blocked_read(const struct perfdata *pd)
+{
+	return pd->rd->options->offcpu ||
+	       (pd->rd->options->offcpu_too && pd->any_switch && flame_tracepoints_available());
+}
+
 static int use_sample(struct perfdata *pd, const struct perfdata_sample *s)
 {
 	uint32_t thread = perfdata_thread_row(pd, s->pid, s->tid);
 	flame_type type = perfdata_attr_type(pd, s->attr);
+	bool blocked = is_blocked_read(pd), is_out = blocked && s->attr->is_switch;
 	flame_stack stack;
 	flame_task task;
 	int err;
 
 	if (!thread || !type)
 		return FLAME_ENOMEM;
-	if (pd->rd->options->offcpu && s->has_time) {
+	if (blocked && s->has_time) {
 		/* Any sample tells that its thread runs. */
 		err = perfdata_switch_in(pd, thread, s->time, false);
-		if (err || !s->attr->is_switch)
+		if (err || (!is_out && pd->rd->options->offcpu))
 			return err;
 	}
-	if (!pd->rd->options->offcpu && !s->has_read && perfdata_is_deferred(pd, s))
+	if (!is_out && !s->has_read && perfdata_is_deferred(pd, s))
 		return perfdata_defer(pd, s, thread, type);
 	err = perfdata_stack_of(pd, s, thread, &stack);
 	if (err)
 		return err;
 	perfdata_stack_count(pd, stack);
 	task = pd->tasks.threads[thread].task;
+	if (is_out)
+		return perfdata_switch_out(pd, s, thread, stack);
 	if (pd->rd->options->offcpu)
-		return s->attr->is_switch ? perfdata_switch_out(pd, s, thread, stack) : 0;
+		return 0;
 	if (s->has_read)
 		return add_group(pd, s, stack, task);
 	return perfdata_sample_add(pd, type, s->period ? s->period : 1, stack, task);
@@ -144,7 +153,7 @@ static int read_switch(struct perfdata *pd, const struct perfdata_record *r, uin
 	int32_t tid = perfdata_tail_tid(pd, r);
 	uint32_t thread;
 
-	if (!pd->rd->options->offcpu || r->misc & PERFDATA_MISC_SWITCH_OUT || tid <= 0 || !time)
+	if (!is_blocked_read(pd) || r->misc & PERFDATA_MISC_SWITCH_OUT || tid <= 0 || !time)
 		return 0;
 	thread = perfdata_thread_row(pd, -1, tid);
 	return thread ? perfdata_switch_in(pd, thread, time, true) : FLAME_ENOMEM;
@@ -775,7 +784,7 @@ static void tell_more(struct perfdata *pd)
 {
 	struct flame_reader *rd = pd->rd;
 
-	if (rd->options->offcpu)
+	if (is_blocked_read(pd))
 		perfdata_switch_notes(pd);
 	else if (pd->any_sched && counts_sched(rd))
 		flame_note(rd, "sched: events are counted, which is not off-CPU time; --offcpu makes that of sched_switch");

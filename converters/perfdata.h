@@ -358,7 +358,7 @@ struct perfdata {
 	uint64_t nr_switches, nr_ended;
 	uint32_t unknown_type;
 	size_t nr_unknown_features;
-	bool any_deep, any_sched;
+	bool any_deep, any_sched, any_switch;
 	bool cut;		/* the recording was not finished */
 };
 

@@ -332,6 +332,7 @@ static flame_type make_type(struct perfdata *pd, struct perfdata_attr *a)
 	a->value = flame_event_type(pd->rd->profile, (struct flame_span){ a->name, strlen(a->name) },
 				    a->sample_type & PERFDATA_PERIOD || a->period);
 	a->is_switch = !strcmp(a->name, "sched:sched_switch");
+	pd->any_switch |= a->is_switch;
 	pd->any_sched |= !strncmp(a->name, "sched:", 6);
 	return a->value;
 }

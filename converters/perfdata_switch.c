@@ -59,7 +59,9 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 	uint32_t next_row;
 	int err = 0;
 
-	pd->nr_switches++;
+	/* Whatever comes first: blocked time is what is looked for. */
+	if (!pd->nr_switches++)
+		perfdata_switch_types(pd);
 	if (!field(pd, s, "prev_state", &state) || !field(pd, s, "next_pid", &next))
 		return flame_skip(pd->rd, "a sample of sched_switch whose fields cannot be read");
 	/* The idle thread waits for nothing. */

@@ -51,6 +51,7 @@ struct flame_read_options {
 	bool count;
 	bool inlines;			/* frames for inlined functions also where perf has none */
 	bool offcpu;			/* time that threads were blocked instead of samples */
+	bool offcpu_too;		/* that time beside samples, where switches of threads were recorded */
 	bool strict;			/* the first record that cannot be used is an error */
 	int columns;			/* of folded text: 1 or 2 numbers a line; 0: by what every line has */
 	double time_from, time_to;	/* seconds since the first sample; time_to 0: to the end */

@@ -264,6 +264,7 @@ struct flame_meta {
 	flame_string host;
 	flame_string runtime;	/* what ran: "OpenJDK 25.0.1", "node v18.20.4" */
 	flame_string format;	/* name of the converter that read it */
+	flame_string added;	/* events that were added up though they may be unlike: "cycles and off-cpu" */
 	uint64_t start_ns;	/* since 1970 */
 	uint64_t duration_ns;	/* of the recording, as the recorder says */
 	uint64_t first_ns, last_ns;	/* of its samples, by the recorder's clock; flame_meta_time() */

@@ -27,6 +27,7 @@ static const struct line {
 	{ "command", STRING, "", offsetof(struct flame_meta, command) },
 	{ "host", STRING, "", offsetof(struct flame_meta, host) },
 	{ "runtime", STRING, "", offsetof(struct flame_meta, runtime) },
+	{ "added", STRING, "", offsetof(struct flame_meta, added) },
 	{ "start", WIDE, "ns", offsetof(struct flame_meta, start_ns) },
 	{ "duration", WIDE, "ns", offsetof(struct flame_meta, duration_ns) },
 	{ "frequency", SMALL, "Hz", offsetof(struct flame_meta, frequency_hz) },

@@ -16,6 +16,7 @@
 #include "span.h"
 #include "survey.h"
 #include "table.h"
+#include "units.h"
 
 /*
  * A share of fewer samples is chance: of 100, a true 10% is seen as 4% to 16%. What is not counted by samples, or by
@@ -23,6 +24,8 @@
  */
 #define JUDGE_SAMPLES 100
 #define JUDGE_STACKS 10
+/* Time that was measured, not sampled, is not off by chance. */
+#define JUDGE_SWITCHES 10
 /* A frame of 1% is off by 0.6 percent points at 1000 samples: by more than half. */
 #define FEW_SAMPLES 1000
 /* Larger sums of no unit are bytes or times: ten days at 99 Hz are 86 million samples. */
@@ -38,7 +41,7 @@
 #define LOW_RATE 0.5
 /* A program that ran for a tenth of the time is not explained by its on-CPU time. */
 #define LOW_BUSY 0.1
-/* On-CPU samples end in the scheduler now and then; off-CPU ones always do. */
+/* On-CPU samples end in the scheduler now and then; off-CPU ones always do. Nobody says which these are. */
 #define MIXED_LOW 0.2
 #define MIXED_HIGH 0.8
 /* Parts of a sentence that a line has room for. */
@@ -107,6 +110,30 @@ __attribute__((format(printf, 6, 7))) static void add(struct check *c, const cha
 	add_text(c, id, id, severity, number, unit, what);
 }
 
+/* What was added last is part of the summary. */
+static void tell(struct check *c)
+{
+	if (c->ok)
+		c->q->findings[c->q->nr_findings - 1].summary = true;
+}
+
+static const char *plural(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
+/* "1 second", "1.5 seconds", "8.60 us". */
+static const char *seconds(char text[FLAME_AMOUNT_MAX], double s)
+{
+	int len = snprintf(text, FLAME_AMOUNT_MAX, "%.3g", s);
+
+	if (s < 0.01)
+		flame_amount(text, (int64_t)(s * 1e9), 0, (struct flame_span){ "ns", 2 });
+	else
+		snprintf(text + len, FLAME_AMOUNT_MAX - (size_t)len, strcmp(text, "1") ? " seconds" : " second");
+	return text;
+}
+
 /* ---- shares ---- */
 
 /* What is said besides the share. */
@@ -140,6 +167,8 @@ static const struct rule {
 	  0.10, 0.40, NEVER, true, 0 },
 	{ "rootless", "starts in the middle, its callers are missing",
 	  offsetof(struct flame_quality_shares, rootless), PLAIN, 0.10, 0.25, 0.80, true, 0 },
+	{ "libc-callers", "is in the C library, and the function that called it may be missing",
+	  offsetof(struct flame_quality_shares, in_libc), PLAIN, 0.05, 0.25, NEVER, false, 0 },
 	{ "shallow", "has one or two frames a stack", offsetof(struct flame_quality_shares, shallow), PLAIN,
 	  0.10, 0.25, 0.80, true, 0 },
 	{ "truncated", "is cut off", offsetof(struct flame_quality_shares, truncated), LIMIT,
@@ -244,14 +273,19 @@ static bool is_sampled(const struct check *c)
 static void check_number(struct check *c)
 {
 	const struct flame_quality *q = c->q;
+	char text[FLAME_AMOUNT_MAX];
+	bool few = q->nr_samples < JUDGE_SAMPLES;
 
-	if (is_sampled(c) && !q->at_least && q->nr_samples < FEW_SAMPLES)
-		add(c, "few-samples", q->nr_samples < JUDGE_SAMPLES ? FLAME_ERROR : FLAME_WARNING, (double)q->nr_samples, "samples",
-		    "there are %llu samples: what is 1%% may be %.1f percent points off", (unsigned long long)q->nr_samples,
-		    q->margin);
+	if (is_sampled(c) && !q->at_least && q->nr_samples < FEW_SAMPLES) {
+		add(c, "few-samples", few ? FLAME_ERROR : FLAME_WARNING, (double)q->nr_samples, "samples",
+		    "there %s %llu sample%s: what is 1%% may be %.1f percent points off", q->nr_samples == 1 ? "is" : "are",
+		    (unsigned long long)q->nr_samples, plural(q->nr_samples), q->margin);
+		if (few)
+			tell(c);
+	}
 	if (q->duration_s > 0 && q->duration_s < SHORTISH_SECONDS)
 		add(c, "short", q->duration_s < SHORT_SECONDS ? FLAME_WARNING : FLAME_NOTE, q->duration_s, "s",
-		    "the recording took %.3g second%s", q->duration_s, q->duration_s > 0.995 && q->duration_s < 1.005 ? "" : "s");
+		    "the recording took %s", seconds(text, q->duration_s));
 }
 
 static void check_losses(struct check *c)
@@ -262,11 +296,12 @@ static void check_losses(struct check *c)
 
 	if (q->lost && q->nr_samples)
 		add(c, "lost", share >= LOST_SHARE ? FLAME_WARNING : FLAME_NOTE, (double)q->lost, "samples",
-		    "%llu samples were lost, %s of all", (unsigned long long)q->lost, percent(text, share));
+		    "%llu sample%s lost, %s of all", (unsigned long long)q->lost, q->lost == 1 ? " was" : "s were",
+		    percent(text, share));
 	if (q->throttled)
 		add(c, "throttled", (double)q->throttled >= (double)q->nr_samples * LOST_SHARE ? FLAME_WARNING : FLAME_NOTE,
-		    (double)q->throttled, "times", "sampling was held up %llu times, as it was too fast",
-		    (unsigned long long)q->throttled);
+		    (double)q->throttled, "times", "sampling was held up %llu time%s, as it was too fast",
+		    (unsigned long long)q->throttled, plural(q->throttled));
 }
 
 static void check_rate(struct check *c)
@@ -282,28 +317,53 @@ static void check_rate(struct check *c)
 	if (rate > 0 && !q->at_least && rate < (c->kind == FLAME_VALUE_WALL ? LOW_RATE : LOW_BUSY))
 		add(c, "low-rate", c->kind == FLAME_VALUE_WALL ? FLAME_WARNING : FLAME_NOTE, q->achieved_hz, "Hz",
 		    "%.3g samples a second were taken, %.4g were asked for", q->achieved_hz, q->asked_hz);
-	/* Kernels' timers run at 100, 250, 300 or 1000 Hz, those of programs at any round number. */
+	/*
+	 * Kernels' timers run at 100, 250, 300 or 1000 Hz, those of programs at any round number. The JVM's period is one of
+	 * its own, in which it looks at some threads; Go's timers run by each thread's processor time.
+	 */
+	if (c->recorder == FLAME_RECORDER_JFR || c->recorder == FLAME_RECORDER_GO)
+		return;
 	if (hz <= LOCK_STEP_HZ && (hz % 10 == 0 || hz % 25 == 0))
 		add(c, "lock-step", chosen ? FLAME_WARNING : FLAME_NOTE, q->asked_hz, "Hz",
 		    "samples were taken in step with timers, at %u Hz", hz);
 	else
 		return;
-	if (c->ok)
-		c->q->findings[c->q->nr_findings - 1].summary = true;
+	tell(c);
 }
 
-static void check_mixed(struct check *c)
+/* Return: whether both the time and the stacks that end where threads are switched are only some of all. */
+static bool is_mixed(const struct check *c, bool added)
 {
+	double share = c->q->shares.switched_out, stacks = c->survey.switched_stacks;
+
+	/* Samples of busy processors end there too, where threads switch all the time. */
+	if (share < MIXED_LOW || (c->kind != FLAME_VALUE_OTHER && !added))
+		return false;
+	/* Nanoseconds beside counts of samples leave nothing of these but their stacks. */
+	return share <= MIXED_HIGH || (stacks <= MIXED_HIGH && c->q->nr_stacks >= JUDGE_STACKS);
+}
+
+/* Several profiles one behind the other in one file, or time on and off the processor in one. */
+static void check_mixed(struct check *c, bool enough)
+{
+	struct flame_span added = flame_string_get(c->p, flame_meta_get(c->p)->added);
 	double share = c->q->shares.switched_out;
+	/* Of sums of something else, only the stacks can be counted. */
+	bool mixed = is_mixed(c, added.len > 0) && (enough || added.len || (c->q->at_least && c->q->nr_stacks >= JUDGE_STACKS));
 	char text[PERCENT_MAX];
 
-	if (c->kind == FLAME_VALUE_OFF_CPU || c->kind == FLAME_VALUE_WALL || !is_sampled(c) || share < MIXED_LOW ||
-	    share > MIXED_HIGH)
+	if (mixed)
+		add(c, "mixed-kinds", FLAME_WARNING, share * 100, "%",
+		    "time on and off the processor is mixed%s%.*s: %s of the profile ends where threads are switched",
+		    added.len ? ", of the events " : "", (int)added.len, added.s, percent(text, share));
+	else if (added.len)
+		add(c, "mixed-events", FLAME_WARNING, 2, "events", "several events are added up, %.*s, though they may be unlike",
+		    (int)added.len, added.s);
+	else
 		return;
-	add(c, "mixed-kinds", FLAME_WARNING, share * 100, "%",
-	    "time on and off the processor is mixed: %s of the profile ends where threads are switched", percent(text, share));
-	if (c->ok)
-		c->q->findings[c->q->nr_findings - 1].summary = true;
+	/* Who read the file said so of the events. */
+	if (!added.len)
+		tell(c);
 }
 
 /* Values of other types, which are not part of what was checked. */
@@ -377,6 +437,8 @@ static void take_figures(struct check *c)
 	q->throttled = meta->throttled;
 	if (!c->native)
 		q->shares.rootless = q->shares.shallow = 0;
+	if (!flame_recorder_has_pointers(c->recorder))
+		q->shares.in_libc = 0;
 	q->nr_missing = c->survey.nr_missing;
 	if (!q->nr_missing)
 		return;
@@ -422,14 +484,14 @@ static void say_once(struct flame_quality *q)
 static void run(struct check *c, const char *format)
 {
 	struct flame_quality *q = c->q;
-	bool counted = is_sampled(c) && !holds_sums(format);
-	bool enough = q->nr_samples >= JUDGE_SAMPLES && (counted || q->nr_stacks >= JUDGE_STACKS);
+	bool sums = holds_sums(format), blocked = c->kind == FLAME_VALUE_OFF_CPU && !sums;
+	bool enough = q->nr_samples >= (blocked ? JUDGE_SWITCHES : JUDGE_SAMPLES) &&
+		      ((is_sampled(c) && !sums) || blocked || q->nr_stacks >= JUDGE_STACKS);
 
 	check_number(c);
 	for (size_t i = 0; enough && i < sizeof(rules) / sizeof(*rules); i++)
 		check_share(c, &rules[i]);
-	if (enough)
-		check_mixed(c);
+	check_mixed(c, enough);
 	say_once(q);
 	check_losses(c);
 	check_rate(c);

@@ -32,6 +32,7 @@ struct flame_quality_shares {
 	double unknown_any;	/* no symbol somewhere in the stack */
 	double empty;		/* there is no stack */
 	double shallow;		/* one or two frames below the task */
+	double in_libc;		/* the innermost frame outside of the kernel is the C library's, reached by frame pointers */
 	double truncated;	/* the recorder's limit cut the root off */
 	double rootless;	/* starts with none of the functions that threads start with */
 	double missed;		/* the recorder could not keep the stack */

@@ -139,6 +139,13 @@ static const struct flame_remedy remedies[] = {
 	  "with --call-graph dwarf" },
 	{ "unknown-any", ANY, ALL, "callers are in files without symbols", "install the files' debug symbols, and do not strip" },
 
+	{ "libc-callers", PERF, ALL, "most distributions build the C library without frame pointers: a walk along them "
+	  "skips the function that called into it",
+	  "record with --call-graph dwarf; fgdoctor PID tells whether the library has frame pointers" },
+	{ "libc-callers", ANY, ALL, "most distributions build the C library without frame pointers: a walk along them "
+	  "skips the function that called into it",
+	  "record with perf --call-graph dwarf; fgdoctor PID tells whether the library has frame pointers" },
+
 	{ "shallow", DWARF, ALL, "the code has no unwind tables that fit, or the copies of the stack were too short",
 	  "keep .eh_frame and .debug_frame, and copy more of the stack (--call-graph dwarf,65528)" },
 	{ "shallow", PERF, RUST, NO_POINTERS,
@@ -203,6 +210,11 @@ static const struct flame_remedy remedies[] = {
 
 	{ "mixed-kinds", ANY, ALL, "time on and off the processor was added up, which do not compare",
 	  "record and draw the two apart" },
+
+	{ "mixed-events", BPFTRACE, ALL, "the script prints several maps of stacks, whose values may be unlike",
+	  "choose one with --event" },
+	{ "mixed-events", ANY, ALL, "profiles of unlike events stand one behind the other in one file",
+	  "read them one by one; fgreport puts those of unlike kinds into one report" },
 
 	{ "other-events", ANY, ALL, "the recording holds several events, and unlike ones are not added up",
 	  "choose another with --event" },
@@ -280,6 +292,11 @@ enum flame_recorder flame_recorder_of(const struct flame_profile *p, const char 
 bool flame_recorder_is_native(enum flame_recorder recorder)
 {
 	return recorder == PERF || recorder == DWARF || recorder == BPFTRACE || recorder == BCC;
+}
+
+bool flame_recorder_has_pointers(enum flame_recorder recorder)
+{
+	return flame_recorder_is_native(recorder) && recorder != DWARF;
 }
 
 uint32_t flame_recorder_depth(enum flame_recorder recorder)

@@ -44,6 +44,8 @@ struct flame_remedy {
 enum flame_recorder flame_recorder_of(const struct flame_profile *p, const char *format);
 /* Return: true where stacks of @recorder begin with what threads start with. */
 bool flame_recorder_is_native(enum flame_recorder recorder);
+/* Return: true where @recorder goes from caller to caller by frame pointers. */
+bool flame_recorder_has_pointers(enum flame_recorder recorder);
 /* Return: frames that @recorder keeps of a stack unless it is told otherwise; 0 where it has no such limit. */
 uint32_t flame_recorder_depth(enum flame_recorder recorder);
 /* Return: the most special remedy there is; there is one for each finding. Static storage. */

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "report_change.h"
 #include "report_paths.h"
@@ -266,25 +267,30 @@ static void release_part(struct flame_report_part *part)
 }
 
 /*
- * Text may not say what it measures; where nearly all stacks end with a switch to another thread,
- * it is blocked time.
+ * Text may not say what it measures; where nearly all stacks end with a switch to another thread, whatever they
+ * weigh, it is blocked time.
  */
 static bool ends_in_scheduler(const struct flame_report_part *part)
 {
 	static const char *const names[] = { "__schedule", "schedule", "finish_task_switch", "__sched_text_start" };
 	const struct flame_profile *p = part->profile;
 	double all = 0, found = 0;
+	size_t nr = 0, nr_found = 0;
 
 	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
 		const struct flame_sample *s = flame_sample_get(p, i);
 		struct flame_span name = flame_string_get(p, flame_frame_get(p, flame_stack_frame(p, s->stack))->name);
 		double value = s->type == part->type && s->value > 0 ? (double)s->value : 0;
+		bool switches = span_starts(name, "finish_task_switch.");
 
-		all += value;
 		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
-			found += span_equals(name, names[k]) || (!k && span_starts(name, "finish_task_switch.")) ? value : 0;
+			switches |= span_equals(name, names[k]);
+		all += value;
+		found += switches ? value : 0;
+		nr += value > 0;
+		nr_found += value > 0 && switches;
 	}
-	return found > 0.8 * all;
+	return found > 0.8 * all && (double)nr_found > 0.8 * (double)nr;
 }
 
 static int read_part(struct flame_report *r, struct flame_report_part *part)
@@ -352,6 +358,82 @@ int flame_report_compare(struct flame_report *r, const struct flame_profile *p, 
 	if (err)
 		release_part(&r->before);
 	r->has_before = !err;
+	return err;
+}
+
+/* Whether a part shows @type of @part's profile. */
+static bool is_shown(const struct flame_report *r, const struct flame_report_part *part, flame_type type)
+{
+	struct flame_span name = flame_string_get(part->profile, flame_type_get(part->profile, type)->name);
+
+	for (const struct flame_report_part *other = r->parts; other < r->parts + r->nr_parts; other++) {
+		if (other->profile == part->profile && other->type == type)
+			return true;
+	}
+	/* pprof has the number of samples beside what they measure: that is no other event. */
+	return span_equals(name, "samples");
+}
+
+/* "page-faults, faults": what no part shows of @part's profile. Return: how many; *@text: owned by the caller. */
+static size_t list_unshown(const struct flame_report *r, const struct flame_report_part *part, char **text)
+{
+	const struct flame_profile *p = part->profile;
+	bool *has = calloc(flame_nr_types(p), sizeof(*has));
+	FILE *out = has ? open_memstream(text, &(size_t){ 0 }) : NULL;
+	size_t nr = 0;
+
+	for (uint32_t i = 0; out && i < flame_nr_samples(p); i++)
+		has[flame_sample_get(p, i)->type] |= flame_sample_get(p, i)->value != 0;
+	for (flame_type type = 1; out && type < flame_nr_types(p); type++) {
+		struct flame_span name = flame_string_get(p, flame_type_get(p, type)->name);
+
+		if (has[type] && !is_shown(r, part, type))
+			fprintf(out, "%s%.*s", nr++ ? ", " : "the recording also holds what is not shown here: ", (int)name.len,
+				name.s);
+	}
+	free(has);
+	if (out && fclose(out)) {
+		free(*text);
+		*text = NULL;
+	}
+	return nr;
+}
+
+static int tell_unshown(const struct flame_report *r, struct flame_report_part *part, struct flame_finding *finding)
+{
+	struct flame_quality *q = &part->quality;
+	char *text = NULL;
+	bool told = false;
+	size_t nr;
+
+	for (const struct flame_report_part *other = r->parts; other < part; other++)
+		told |= other->profile == part->profile;
+	nr = told ? 0 : list_unshown(r, part, &text);
+	if (!told && !text)
+		return FLAME_ENOMEM;
+	free(finding->what);
+	finding->what = text;
+	finding->number = (double)nr;
+	if (nr)
+		return 0;
+	free(text);
+	free(finding->cause);
+	free(finding->remedy);
+	memmove(finding, finding + 1, (size_t)(q->findings + q->nr_findings - (finding + 1)) * sizeof(*finding));
+	q->nr_findings--;
+	return 0;
+}
+
+int flame_report_finish(struct flame_report *r)
+{
+	int err = 0;
+
+	for (struct flame_report_part *part = r->parts; !err && part < r->parts + r->nr_parts; part++) {
+		for (size_t i = part->quality.nr_findings; !err && i-- > 0;) {
+			if (!strcmp(part->quality.findings[i].id, "other-events"))
+				err = tell_unshown(r, part, &part->quality.findings[i]);
+		}
+	}
 	return err;
 }
 

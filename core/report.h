@@ -135,6 +135,11 @@ int flame_report_add(struct flame_report *r, const struct flame_profile *p, flam
 		     const char *input);
 /* The same for what the first part is to be compared with. Call it after that one was added. */
 int flame_report_compare(struct flame_report *r, const struct flame_profile *p, flame_type type, const char *input);
+/*
+ * All was added: what a file holds besides the sections of the report is told once, in its first one. Return: 0 or
+ * FLAME_ENOMEM.
+ */
+int flame_report_finish(struct flame_report *r);
 void flame_report_release(struct flame_report *r);
 
 /*

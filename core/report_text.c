@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remedy.h"
 #include "report_words.h"
 #include "span.h"
 #include "units.h"
@@ -299,22 +300,38 @@ static void put_measure(const struct writer *w)
 	fputc('\n', w->out);
 }
 
+/* How often samples were asked for; what is measured whenever it happens has no rate. */
+static void put_rate(const struct writer *w)
+{
+	const struct flame_meta *meta = flame_meta_get(w->part->profile);
+	enum flame_value_kind kind = w->part->kind;
+	char period[FLAME_AMOUNT_MAX];
+
+	if (kind == FLAME_VALUE_OFF_CPU || kind == FLAME_VALUE_LOCK || kind == FLAME_VALUE_ALLOCATION)
+		return;
+	/* The JVM looks at some threads each period, not at each thread that often. */
+	if (meta->frequency_hz && flame_recorder_of(w->part->profile, NULL) == FLAME_RECORDER_JFR &&
+	    flame_amount(period, 1000000000 / meta->frequency_hz, 0, (struct flame_span){ "ns", 2 }))
+		fprintf(w->out, ", of some threads every %s", period);
+	else if (meta->frequency_hz)
+		fprintf(w->out, ", %u Hz", meta->frequency_hz);
+	else if (meta->period > 1)
+		fprintf(w->out, ", one in %llu events", (unsigned long long)meta->period);
+}
+
 static void put_sampling(const struct writer *w)
 {
 	const struct flame_quality *q = &w->part->quality;
-	const struct flame_meta *meta = flame_meta_get(w->part->profile);
+	char duration[FLAME_AMOUNT_MAX];
 
 	fputs(w->style->item, w->out);
 	fputs("Samples: ", w->out);
 	put_count(w, w->part->nr_samples ? w->part->nr_samples : q->nr_samples);
 	if (q->at_least && !w->part->nr_samples)
 		fputs(" or more", w->out);
-	if (meta->frequency_hz)
-		fprintf(w->out, ", %u Hz", meta->frequency_hz);
-	else if (meta->period)
-		fprintf(w->out, ", one in %llu events", (unsigned long long)meta->period);
-	if (q->duration_s > 0)
-		fprintf(w->out, ", %.3g s", q->duration_s);
+	put_rate(w);
+	if (flame_amount(duration, (int64_t)(q->duration_s * 1e9), 0, (struct flame_span){ "ns", 2 }) && q->duration_s > 0)
+		fprintf(w->out, ", %s", duration);
 	if (q->lost) {
 		fputs(", lost ", w->out);
 		put_count(w, q->lost);
@@ -322,7 +339,7 @@ static void put_sampling(const struct writer *w)
 	if (q->throttled) {
 		fputs(", throttled ", w->out);
 		put_count(w, q->throttled);
-		fputs(" times", w->out);
+		fputs(q->throttled == 1 ? " time" : " times", w->out);
 	}
 	fputc('\n', w->out);
 }
@@ -689,8 +706,6 @@ static bool is_said(const struct writer *w, const struct flame_finding *finding)
 	for (const struct flame_report_part *part = r->parts; part < r->parts + r->nr_parts; part++) {
 		if (part == w->part || part->profile != w->part->profile)
 			continue;
-		if (!strcmp(finding->id, "other-events"))
-			return true;
 		for (size_t i = 0; part < w->part && i < part->quality.nr_findings; i++) {
 			if (!strcmp(part->quality.findings[i].what, finding->what))
 				return true;
@@ -705,7 +720,7 @@ static void put_quality(const struct writer *w)
 		[FLAME_NOTE] = "Note", [FLAME_WARNING] = "Warning", [FLAME_ERROR] = "Error",
 	};
 	const struct flame_quality *q = &w->part->quality;
-	size_t nr = 0;
+	size_t nr = 0, nr_more = 0;
 
 	for (size_t i = 0; i < q->nr_findings; i++)
 		nr += !is_said(w, &q->findings[i]);
@@ -716,8 +731,14 @@ static void put_quality(const struct writer *w)
 	for (size_t i = 0; i < q->nr_findings; i++) {
 		const struct flame_finding *finding = &q->findings[i];
 
-		if (is_said(w, finding) || nr++ >= FINDINGS_MAX)
+		if (is_said(w, finding))
 			continue;
+		/* What is left out of a report must be told. */
+		if (nr >= FINDINGS_MAX && strcmp(finding->id, "other-events")) {
+			nr_more++;
+			continue;
+		}
+		nr++;
 		fprintf(w->out, "%s%s: ", w->style->item, severities[finding->severity]);
 		put_words(w, finding->what);
 		if (*finding->cause) {
@@ -730,8 +751,8 @@ static void put_quality(const struct writer *w)
 		}
 		fputs(".\n", w->out);
 	}
-	if (nr > FINDINGS_MAX)
-		fprintf(w->out, "%sand %zu more: --to json has all.\n", w->style->item, nr - FINDINGS_MAX);
+	if (nr_more)
+		fprintf(w->out, "%sand %zu more: --to json has all.\n", w->style->item, nr_more);
 	if (!nr)
 		fprintf(w->out, "%sNothing was found that speaks against it.\n", w->style->item);
 }
@@ -794,11 +815,11 @@ static void put_files(const struct writer *w)
 
 static void put_part(const struct writer *w)
 {
-	bool is_same_file = w->part != w->r->parts && w->part->profile == w->part[-1].profile;
+	bool is_more = w->part != w->r->parts && w->part->profile == w->part[-1].profile;
 
 	put_measure(w);
 	put_sampling(w);
-	if (!is_same_file)
+	if (!is_more)
 		put_meta(w);
 	put_tasks(w);
 	put_spent(w);

@@ -16,7 +16,8 @@
 #define STACK_TRAITS ((1u << FLAME_NR_STACK_TRAITS) - 1)
 #define HAS_USER (1u << FLAME_NR_STACK_TRAITS)
 #define UNSURE_ROOT (1u << (FLAME_NR_STACK_TRAITS + 1))	/* begins with a function whose name is not known */
-#define DEPTH_SHIFT (FLAME_NR_STACK_TRAITS + 2)
+#define IN_LIBC (1u << (FLAME_NR_STACK_TRAITS + 2))	/* of the frames outside of the kernel, the last is the C library's */
+#define DEPTH_SHIFT (FLAME_NR_STACK_TRAITS + 3)
 #define DEPTH_MAX ((1u << (32 - DEPTH_SHIFT)) - 1)
 
 #define ROOT_DEPTH 2		/* frames below the task among which a root counts as one */
@@ -78,8 +79,11 @@ static uint32_t child(uint32_t caller, uint32_t frame)
 	if (depth >= ROOT_DEPTH)
 		traits &= ~(uint32_t)FLAME_TRAIT_ROOT;
 	/* What the kernel calls is the kernel: not all profilers say so of each frame. */
-	if (!((frame | caller) & FLAME_TRAIT_KERNEL) && !(frame & FLAME_TRAIT_TASK))
+	if (!((frame | caller) & FLAME_TRAIT_KERNEL) && !(frame & FLAME_TRAIT_TASK)) {
 		traits |= HAS_USER;
+		caller &= ~IN_LIBC;
+		traits |= frame & FLAME_TRAITS_IN_LIBC && !(frame & FLAME_TRAIT_ROOT) ? IN_LIBC : 0;
+	}
 	if (!(frame & FLAME_TRAIT_TASK) && depth < DEPTH_MAX)
 		depth++;
 	return ((caller | traits) & ((1u << DEPTH_SHIFT) - 1)) | depth << DEPTH_SHIFT;
@@ -234,9 +238,11 @@ static void add_shares(struct walk *w, struct flame_survey *s, uint32_t bits, ui
 	q->kernel += bits & FLAME_TRAIT_KERNEL ? value : 0;
 	q->waiting += leaf & FLAME_TRAIT_WAIT ? value : 0;
 	q->switched_out += leaf & FLAME_TRAIT_SCHED ? value : 0;
+	s->switched_stacks += (leaf & FLAME_TRAIT_SCHED) != 0;
 	q->idle += bits & FLAME_TRAIT_IDLE ? value : 0;
 	q->missed += bits & FLAME_TRAIT_MISSED ? value : 0;
 	q->truncated += is_truncated(w, bits) ? value : 0;
+	q->in_libc += bits & IN_LIBC ? value : 0;
 	q->shallow += is_cut(bits) && depth_of(bits) <= 2 ? value : 0;
 	q->rootless += is_rootless(bits) ? value : 0;
 	q->python_loop += bits & FLAME_TRAIT_PYTHON_LOOP && !(bits & FLAME_TRAIT_SCRIPT) ? value : 0;
@@ -247,9 +253,9 @@ static void add_shares(struct walk *w, struct flame_survey *s, uint32_t bits, ui
 static void add_samples(struct walk *w, struct flame_survey *s)
 {
 	struct pick pick;
-	size_t i = 0;
+	size_t i = 0, nr = 0;
 
-	while (next_sample(w, &i, &pick)) {
+	for (; next_sample(w, &i, &pick); nr++) {
 		const struct flame_sample *sample = flame_sample_get(w->p, pick.row);
 		flame_frame frame = flame_stack_frame(w->p, sample->stack);
 		uint32_t bits = bits_of(w, sample->stack), leaf = traits_of(w, frame);
@@ -263,6 +269,7 @@ static void add_samples(struct walk *w, struct flame_survey *s)
 		if ((leaf | bits) & FLAME_TRAIT_UNKNOWN)
 			note_unknown(w, sample->stack, pick.value);
 	}
+	s->switched_stacks /= nr ? (double)nr : 1;
 }
 
 /* Return: the first frame below the task; 0 also where it would take too long to find. */

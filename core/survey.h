@@ -17,6 +17,7 @@ struct flame_survey {
 	int64_t total;
 	uint64_t nr_stacks;
 	bool estimated;			/* of some samples */
+	double switched_stacks;		/* part of the stacks, whatever they weigh, whose leaf is where threads are switched */
 	double rooted;			/* part that starts with what threads start with, outside of the kernel */
 };
 

@@ -36,6 +36,9 @@ enum flame_trait {
 
 #define FLAME_NR_STACK_TRAITS 17
 
+/* The C library is not told apart by its file where that is not known: by what waits there. */
+#define FLAME_TRAITS_IN_LIBC (FLAME_TRAIT_LIBC | FLAME_TRAIT_WAIT)
+
 /* Return: whether @name is no name: an address, or the mapping of code that was made at run time. */
 bool flame_is_nameless(struct flame_span name);
 /* Return: enum flame_trait bits. */

@@ -121,7 +121,7 @@ static void a_good_profile_has_nothing(void **state)
 
 	(void)state;
 	add(p, "_start;main;work;loop", 3000);
-	add(p, "start_thread;run;write!libc.so.6;do_syscall_64![kernel.kallsyms];vfs_write![kernel.kallsyms]", 1000);
+	add(p, "start_thread;run;send;do_syscall_64![kernel.kallsyms];vfs_write![kernel.kallsyms]", 1000);
 	add(p, "clone;start_thread;run;wait", 1000);
 	flame_meta(p)->frequency_hz = 99;
 	flame_meta(p)->duration_ns = 60000000000;
@@ -164,7 +164,7 @@ static void folded_text_has_its_files_in_brackets(void **state)
 	struct flame_quality_options options = { .format = "folded" };
 	struct flame_profile *p = new_profile("", FLAME_VALUE_OTHER);
 	struct flame_quality q;
-	char stack[64];
+	char stack[128];
 
 	(void)state;
 	for (int i = 0; i < 40; i++) {
@@ -189,7 +189,13 @@ static void few_samples_are_not_judged(void **state)
 	q = check(p);
 	assert_int_equal(q.nr_findings, 1);
 	assert_found(&q, "few-samples", FLAME_ERROR, 99);
-	assert_summary(&q, NULL);
+	assert_summary(&q, "there are 99 samples: what is 1% may be 2.0 percent points off");
+	flame_quality_release(&q);
+
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "f", 1);
+	q = check(p);
+	assert_summary(&q, "there is 1 sample: what is 1% may be 19.5 percent points off");
 	flame_quality_release(&q);
 
 	p = new_profile("count", FLAME_VALUE_ON_CPU);
@@ -477,6 +483,87 @@ static void on_and_off_cpu_do_not_mix(void **state)
 	q = check(p);
 	assert_null(flame_quality_find(&q, "mixed-kinds"));
 	flame_quality_release(&q);
+
+	/* The processor may be busy with switching threads. */
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "_start;main;f", 3000);
+	add(p, "_start;main;do_syscall_64![kernel.kallsyms];finish_task_switch.isra.0![kernel.kallsyms]", 2000);
+	q = check(p);
+	assert_null(flame_quality_find(&q, "mixed-kinds"));
+	flame_quality_release(&q);
+}
+
+/* Of samples and nanoseconds one behind the other in a file, the samples are less than a millionth. */
+static void counts_do_not_mix_with_nanoseconds(void **state)
+{
+	struct flame_quality_options options = { .format = "folded" };
+	struct flame_profile *p = new_profile("", FLAME_VALUE_OTHER);
+	char stack[128];
+	struct flame_quality q;
+
+	(void)state;
+	for (int i = 0; i < 9; i++) {
+		snprintf(stack, sizeof(stack), "_start;main;f%d", i);
+		add(p, stack, 100);
+	}
+	add(p, "_start;main;do_syscall_64![kernel.kallsyms];__schedule![kernel.kallsyms]", 2000000000);
+	q = check_with(p, &options);
+	assert_found(&q, "mixed-kinds", FLAME_WARNING, 100);
+	flame_quality_release(&q);
+
+	p = new_profile("", FLAME_VALUE_OTHER);
+	add(p, "_start;main;f", 100);
+	for (int i = 0; i < 9; i++) {
+		snprintf(stack, sizeof(stack), "_start;main;f%d;do_syscall_64![kernel.kallsyms];__schedule![kernel.kallsyms]", i);
+		add(p, stack, 200000000);
+	}
+	q = check_with(p, &options);
+	assert_null(flame_quality_find(&q, "mixed-kinds"));
+	flame_quality_release(&q);
+}
+
+static void events_that_were_added_up_are_told(void **state)
+{
+	struct flame_profile *p = new_profile("", FLAME_VALUE_OTHER);
+	struct flame_quality q;
+
+	(void)state;
+	add(p, "_start;main;f", 3000);
+	flame_meta(p)->added = flame_intern(p, "cycles and page-faults", 22);
+	q = check(p);
+	assert_found(&q, "mixed-events", FLAME_WARNING, 2);
+	assert_string_equal(q.findings[0].what, "several events are added up, cycles and page-faults, though they may be unlike");
+	assert_summary(&q, NULL);
+	flame_quality_release(&q);
+}
+
+/* What is walked by frame pointers skips who called into a library that keeps none. */
+static void callers_of_the_c_library_may_be_missing(void **state)
+{
+	struct flame_profile *p = new_profile("ns", FLAME_VALUE_OFF_CPU);
+	struct flame_quality q;
+
+	(void)state;
+	add(p, "_start;main;f;__poll!libc.so.6;do_syscall_64![kernel.kallsyms];__schedule![kernel.kallsyms]", 30);
+	add(p, "_start;main;f;do_page_fault![kernel.kallsyms];__schedule![kernel.kallsyms]", 70);
+	q = check(p);
+	assert_found(&q, "libc-callers", FLAME_WARNING, 30);
+	assert_remedy(&q, "libc-callers", "--call-graph dwarf");
+	flame_quality_release(&q);
+
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "_start!prog;__libc_start_main!libc.so.6;main!prog;f!prog;memcpy!libc.so.6", 60);
+	add(p, "_start!prog;__libc_start_main!libc.so.6;main!prog;qsort!libc.so.6;compare!prog", 940);
+	q = check(p);
+	assert_found(&q, "libc-callers", FLAME_NOTE, 6);
+	flame_quality_release(&q);
+
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "_start!prog;main!prog;f!prog;memcpy!libc.so.6", 1000);
+	flame_meta(p)->command = flame_intern(p, "perf record --call-graph dwarf", 30);
+	q = check(p);
+	assert_null(flame_quality_find(&q, "libc-callers"));
+	flame_quality_release(&q);
 }
 
 static void stacks_may_be_missing(void **state)
@@ -734,6 +821,9 @@ int main(void)
 		cmocka_unit_test(idle_is_told),
 		cmocka_unit_test(waiting_is_a_note_of_wall_time),
 		cmocka_unit_test(on_and_off_cpu_do_not_mix),
+		cmocka_unit_test(counts_do_not_mix_with_nanoseconds),
+		cmocka_unit_test(events_that_were_added_up_are_told),
+		cmocka_unit_test(callers_of_the_c_library_may_be_missing),
 		cmocka_unit_test(stacks_may_be_missing),
 		cmocka_unit_test(losses_are_told),
 		cmocka_unit_test(rates_in_step_are_told),

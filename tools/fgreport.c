@@ -65,6 +65,20 @@ static flame_type type_of_kind(const struct flame_profile *p, enum flame_value_k
 	return best;
 }
 
+/*
+ * What the report begins with: the time on the processor, where a file holds that beside the time off it.
+ * Return: 0 after printing that there is nothing.
+ */
+static flame_type choose_first(struct inputs *in, size_t i, const struct flame_profile *p)
+{
+	flame_type type = tool_choose_type(in->tool, i, p), before, after, on_cpu = 0;
+
+	if (type && !in->tool->read.event && !in->tool->read.offcpu && !flame_is_differential(p, &before, &after) &&
+	    flame_type_get(p, type)->kind == FLAME_VALUE_OFF_CPU)
+		on_cpu = type_of_kind(p, FLAME_VALUE_ON_CPU);
+	return on_cpu ? on_cpu : type;
+}
+
 /* A file may hold allocations and locks besides samples: each is a part of its own. */
 static int add_other_kinds(struct inputs *in, size_t i)
 {
@@ -89,7 +103,7 @@ static int add_other_kinds(struct inputs *in, size_t i)
 static int add(struct inputs *in, size_t i, bool is_offcpu)
 {
 	struct flame_profile *p = in->profiles[in->nr++] = tool_read(in->tool, i);
-	flame_type type = p ? tool_choose_type(in->tool, i, p) : 0, before;
+	flame_type type = p ? choose_first(in, i, p) : 0, before;
 	enum flame_value_kind kind;
 	int err;
 
@@ -116,7 +130,7 @@ static int add(struct inputs *in, size_t i, bool is_offcpu)
 static int compare(struct inputs *in, size_t i)
 {
 	struct flame_profile *p = in->profiles[in->nr++] = tool_read(in->tool, i);
-	flame_type type = p ? tool_choose_type(in->tool, i, p) : 0;
+	flame_type type = p ? choose_first(in, i, p) : 0;
 	enum flame_value_kind kind;
 
 	if (!type)
@@ -151,7 +165,7 @@ static int read_all(struct inputs *in)
 		tool->inputs[in->nr] = tool->before;
 		status = compare(in, in->nr);
 	}
-	return status;
+	return status < 0 && flame_report_finish(&in->report) ? explain(in, 0, FLAME_ENOMEM) : status;
 }
 
 static int write_report(const struct inputs *in)
@@ -186,6 +200,8 @@ int main(int argc, char **argv)
 	int status = tool_parse(&tool, argc, argv);
 
 	if (status < 0) {
+		/* Events of the scheduler are counted only where one is asked for. */
+		tool.read.offcpu_too = !tool.read.event || !strstr(tool.read.event, "sched");
 		tool.report.count = tool.read.count;
 		flame_report_init(&in.report, &tool.report, &tool.owner);
 		status = read_all(&in);

@@ -127,6 +127,9 @@ flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_prof
 		flame_explain_zero(p, type, &diag);
 		type = 0;
 	}
+	/* A report says itself what is not in it. */
+	if (type && tool->program == PROGRAM_REPORT)
+		flame_diag_release(&diag);
 	print_messages(tool, tool->inputs[i], &diag);
 	return type;
 }

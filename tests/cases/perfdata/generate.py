@@ -277,6 +277,27 @@ def switches(order="<"):
     return f
 
 
+def both():
+    """Thread 10 runs for 30 samples, and waits for 0.8 ms in between: two events, not to be added."""
+    chain = IP | TID | TIME | CHAIN | PERIOD | RAW | IDENTIFIER
+    f = File(attrs=[Attr("cpu-clock", 1, 0, chain & ~RAW, (4,)),
+                    Attr("sched:sched_switch", 2, 300, chain, (5,), period=1, flags=1 << 18)])
+    f.features[1] = tracing(f)
+    f.kernel()
+    f.comm(10, 10, "a")
+    f.mmap2(10, P, 0x1000, 0, "/nowhere/a")
+
+    def switch(prev, state, next_, time, at):
+        raw = f.p("HBBI", 300, 0, 0, prev) + b"prev\0\0\0\0" + f.p("iiqii", prev, 0, state, next_, 0) + b"\0\0\0\0"
+        f.sample(10 if prev else 0, prev, time, [KERNEL, K + 0x10, USER, P + at], 1, attr=1, misc=1, raw=raw)
+    for i in range(30):
+        f.sample(10, 10, 1000000 * (i + 1), [USER, P + 0x10, P + 0x30], 1000000)
+        if i == 14:
+            switch(10, 1, 0, 15100000, 0x20)
+            switch(0, 0, 10, 15900000, 0)
+    return f
+
+
 def groups():
     """A group whose leader's samples hold the counters of both."""
     a = Attr("cycles", 0, 0, IP | TID | TIME | READ | ID | CHAIN, (1,), read=12)
@@ -405,6 +426,7 @@ write("empty.in", File().file())
 write("switches.in", switches().file())
 write("switches-big-endian.in", switches(">").file())
 write("switches-pipe.in", switches().pipe())
+write("both.in", both().file())
 write("groups.in", groups().file())
 write("events.in", events().file())
 write("branches.in", branches().file())
