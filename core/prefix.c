@@ -12,6 +12,8 @@
 _Static_assert(sizeof(struct flame_prefix) == 64, "a prefix fills a cache line");
 
 #define FIRST_ENTRIES 1024u
+#define GROWTH 8	/* few steps: each puts all entries in again; the last of them is the whole table */
+_Static_assert(FIRST_ENTRIES * GROWTH * GROWTH == 2 * FLAME_PREFIX_ENTRIES, "memory is bounded by it");
 
 size_t flame_prefix_hash(const char *s, size_t len, uint32_t *hashes)
 {
@@ -90,7 +92,7 @@ bool flame_prefix_make_room(struct flame_prefixes *prefixes)
 static bool grow(struct flame_prefixes *prefixes)
 {
 	struct flame_prefix *old = prefixes->entries;
-	size_t nr_old = old ? (size_t)prefixes->mask + 1 : 0, nr = old ? nr_old * 2 : FIRST_ENTRIES;
+	size_t nr_old = old ? (size_t)prefixes->mask + 1 : 0, nr = old ? nr_old * GROWTH : FIRST_ENTRIES;
 
 	prefixes->entries = aligned_alloc(64, nr * sizeof(*prefixes->entries));
 	if (!prefixes->entries) {
