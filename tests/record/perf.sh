@@ -59,7 +59,7 @@ try_it thread.data -F 999 -g --per-thread -e cpu-clock && weighs "per thread" th
 try_it cgroups.data -F 999 -a -g -e cpu-clock --all-cgroups --namespaces && weighs "with cgroups and namespaces" cgroups.data cpu-clock
 
 # Time off the processor, to the nanosecond, where the text of perf script is added up by awk; with samples on it recorded too.
-cat >switches.awk <<'END'
+cat >switches.awk <<'END_OF_SCRIPT'
 # Time from each switch out of a thread to its next switch in, or to its next sample where that was not recorded.
 function number(name) { return match($0, name "=-?[0-9]+") ? substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1) : 0 }
 function end(tid) { if (tid in left) { sum[state[tid]] += now - left[tid]; delete left[tid] } }
@@ -79,7 +79,7 @@ match($0, /[0-9]+\.[0-9]+:/) {
 	if (number("next_pid")) end(number("next_pid"))
 }
 END { printf "off-cpu %.0f\nrunqueue %.0f\n", sum["off-cpu"], sum["runqueue"] }
-END
+END_OF_SCRIPT
 if try_it switches.data -a -g -e cpu-clock/freq=999/ -e sched:sched_switch; then
 	perf script -i switches.data --ns -F tid,time,event,trace -G 2>/dev/null | awk -f switches.awk >want
 	for type in off-cpu runqueue; do
