@@ -80,6 +80,18 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 	return err;
 }
 
+/* Return: true where the recording was told to leave switches out, as with perf record -F. */
+static bool is_sampled(const struct perfdata *pd)
+{
+	for (size_t i = 0; i < pd->events.nr_attrs; i++) {
+		const struct perfdata_attr *a = &pd->events.attrs[i];
+
+		if (a->is_switch && (a->flags & PERFDATA_FREQ || a->period > 1))
+			return true;
+	}
+	return false;
+}
+
 void perfdata_switch_notes(struct perfdata *pd)
 {
 	uint64_t open = 0;
@@ -93,7 +105,10 @@ void perfdata_switch_notes(struct perfdata *pd)
 	else if (!pd->tracepoints)
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
 			       "--offcpu: the recording does not describe its tracepoints: was it finished?");
-
+	if (pd->nr_switches && is_sampled(pd))
+		flame_diag_add(pd->rd->diag, FLAME_WARNING,
+			       "--offcpu: not each switch was recorded, so times are missing and others are too long: -F is for "
+			       "all events of perf record; leave it out, or use -e cpu-clock/freq=99/ -e sched:sched_switch");
 	for (size_t i = 1; i < pd->tasks.nr_threads; i++)
 		open += pd->tasks.threads[i].is_out;
 	if (open)

@@ -58,7 +58,9 @@ END
 compile() {
 	${CC:-cc} -static -O1 -fno-omit-frame-pointer -Wl,--build-id -DNAME="$2" -o "$1" spin.c 2>cc.err
 }
-mkdir -p box/tmp "box$tmp" && compile "box$tmp/prog" in_the_box && compile prog on_the_host || skip "no static program: $(tail -n 1 cc.err)"
+mkdir -p box/tmp "box$tmp" || exit 2
+compile "box$tmp/prog" in_the_box || skip "no static program: $(tail -n 1 cc.err)"
+compile prog on_the_host || skip "no static program: $(tail -n 1 cc.err)"
 
 # record NAME SECONDS OPTIONS... - the program in the box, which runs for SECONDS, is recorded for one.
 record() {
