@@ -6,6 +6,7 @@
  * (pprof_legacy.c, pprof_text.c), the frames that both make (pprof_frames.c), the writer
  * (pprof_write.c).
  */
+#include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/known.h"
 
@@ -61,6 +62,13 @@ struct pprof_strings {
 	size_t nr, room;
 };
 
+/* Stacks by the bytes of their locations: samples of one stack and different labels are most of a large profile. */
+struct pprof_seen {
+	struct flame_cache stacks;	/* the number that the feeder knows each by */
+	uint32_t nr;			/* the last number */
+	uint32_t nr_tried, nr_found, nr_paused;	/* samples */
+};
+
 struct pprof_proto {
 	struct pprof_strings strings;
 	struct pprof_value_type *types;
@@ -72,7 +80,7 @@ struct pprof_proto {
 	size_t nr_types, nr_mappings, nr_functions, nr_locations, nr_lines, nr_comments;
 	size_t room_types, room_mappings, room_functions, room_locations, room_lines, room_comments;
 	struct pprof_index mapping_index, function_index, location_index;
-	char *samples;		/* their messages as they came, each behind its length */
+	char *samples;		/* their fields as they came */
 	size_t nr_sample_bytes, room_sample_bytes;
 	uint64_t drop_frames, keep_frames, default_type, period_type, period_unit;
 	int64_t time, duration, period;
@@ -87,6 +95,7 @@ struct pprof_proto {
 	struct pprof_sample *sample;
 	struct flame_feeder *feeder;
 	struct flame_known known;
+	struct pprof_seen seen;
 	flame_frame *path;	/* of the sample at hand, the root's first */
 	size_t room_path;
 	struct pprof_scratch scratch;

@@ -24,6 +24,10 @@
 #define PPROF_TYPES_MAX 64	/* sample types of one profile */
 #define NR_COMMENTS 1000	/* that are looked at for the kinds of types */
 #define BROKEN 1		/* a message is none; not a failure */
+#define SEEN_BYTES ((size_t)8 << 20)	/* of stacks that are known by the bytes of their locations */
+#define SEEN_TRIED 16384	/* samples, to see whether stacks come again */
+#define SEEN_WORTH 16		/* one in so many must */
+#define SEEN_PAUSED 262144	/* samples, until it is tried again */
 #define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
 
 /* The fields of Profile. */
@@ -63,6 +67,8 @@ struct label {
 struct pprof_sample {
 	flame_frame *frames;	/* the leaf's first */
 	size_t nr_frames, room_frames;
+	struct flame_span ids;	/* packed locations that are not in @frames yet */
+	bool whole;		/* these are all that it has */
 	int64_t values[PPROF_TYPES_MAX];
 	size_t nr_values;
 	struct label *labels;
@@ -72,6 +78,8 @@ struct pprof_sample {
 	bool seen[NR_LABELS_MAX];
 	char *text;
 	size_t nr_text, room_text;
+	char *key;
+	size_t room_key;
 };
 
 /* Strings. */
@@ -259,20 +267,16 @@ static int read_location(struct flame_reader *rd, struct pprof_proto *p, struct 
 	return 0;
 }
 
-/* A sample's message behind its length, as in the file. */
-static int keep_sample(struct pprof_proto *p, struct flame_span message)
+/* Fields of samples, as in the file. */
+static int keep_samples(struct pprof_proto *p, const char *fields, size_t len)
 {
-	struct flame_pb_out out = { p->samples, p->nr_sample_bytes, p->room_sample_bytes, false };
-
-	flame_pb_put_varint(&out, message.len);
-	if (!out.failed && !array_reserve((void **)&out.bytes, &out.room, out.len + message.len, 1))
-		out.failed = true;
-	if (!out.failed)
-		memcpy(out.bytes + out.len, message.s, message.len);
-	p->samples = out.bytes;
-	p->room_sample_bytes = out.room;
-	p->nr_sample_bytes = out.len + message.len;
-	return out.failed ? FLAME_ENOMEM : 0;
+	if (!len)
+		return 0;
+	if (!array_reserve((void **)&p->samples, &p->room_sample_bytes, p->nr_sample_bytes + len, 1))
+		return FLAME_ENOMEM;
+	memcpy(p->samples + p->nr_sample_bytes, fields, len);
+	p->nr_sample_bytes += len;
+	return 0;
 }
 
 static int add_comments(struct pprof_proto *p, const struct flame_pb_field *f)
@@ -303,8 +307,6 @@ static int read_message(struct flame_reader *rd, struct pprof_proto *p, const st
 	switch (f->nr) {
 	case SAMPLE_TYPE:
 		return read_sample_type(rd, p, f->bytes);
-	case SAMPLE:
-		return keep_sample(p, f->bytes);
 	case MAPPING:
 		return read_mapping(rd, p, f->bytes);
 	case LOCATION:
@@ -381,6 +383,35 @@ static void warn_cut_off(struct flame_reader *rd)
 			       (unsigned long long)flame_input_offset(rd->input));
 }
 
+/*
+ * Take the fields that are all in @pb; samples, which are most of a file, in runs.
+ * Return: 0 or a failure, with how it ended in *@result.
+ */
+static int take_fields(struct flame_reader *rd, struct pprof_proto *p, struct flame_pb *pb, enum flame_pb_result *result)
+{
+	const char *run = pb->at, *before = pb->at;
+	struct flame_pb_field f;
+	int err = 0;
+
+	while (!err && (*result = flame_pb_next(pb, &f)) == FLAME_PB_FIELD) {
+		if (f.nr != SAMPLE || f.wire != FLAME_PB_BYTES) {
+			err = keep_samples(p, run, (size_t)(before - run));
+			flame_take(rd->input, (size_t)(before - run));
+			run = before;
+			if (!err)
+				err = read_field(rd, p, &f);
+			flame_take(rd->input, err ? 0 : (size_t)(pb->at - run));
+			run = pb->at;
+		}
+		before = pb->at;
+	}
+	if (!err)
+		err = keep_samples(p, run, (size_t)(before - run));
+	/* With groups before a field that is not all here yet. */
+	flame_take(rd->input, err ? 0 : (size_t)(pb->at - run));
+	return err;
+}
+
 static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
 {
 	size_t want = 1;
@@ -389,24 +420,16 @@ static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
 	while (!err) {
 		struct flame_span view = flame_peek(rd->input, want);
 		struct flame_pb pb = flame_pb(view);
-		struct flame_pb_field f;
 		enum flame_pb_result result = FLAME_PB_END;
-		const char *done = view.s;
 
 		if (view.len < want && view.len)
 			return rd->input->eof ? cut_off(rd) :
 						malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)");
 		if (!view.len)
 			return rd->input->error ? cut_off(rd) : 0;
-		while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
-			err = read_field(rd, p, &f);
-			flame_take(rd->input, err ? 0 : (size_t)(pb.at - done));
-			done = pb.at;
-		}
+		err = take_fields(rd, p, &pb, &result);
 		if (!err && result == FLAME_PB_BAD)
 			err = malformed(rd, "there is no field of a message");
-		/* Groups before a field that is not all here yet. */
-		flame_take(rd->input, err ? 0 : (size_t)(pb.at - done));
 		want = result == FLAME_PB_SHORT ? pb.want : 1;
 	}
 	return err;
@@ -635,13 +658,30 @@ static int put_packed(struct flame_reader *rd, struct pprof_proto *p, struct fla
 	return err;
 }
 
+/* Frames of the locations that wait for it. */
+static int put_waiting(struct flame_reader *rd, struct pprof_proto *p)
+{
+	struct flame_span ids = p->sample->ids;
+
+	p->sample->ids.len = 0;
+	return ids.len ? put_packed(rd, p, ids) : 0;
+}
+
+/* Nearly always all locations are packed in one field: whether these very bytes came before is asked first. */
 static int put_locations(struct flame_reader *rd, struct pprof_proto *p, const struct flame_pb_field *f)
 {
-	int err;
+	struct pprof_sample *s = p->sample;
+	bool first = !s->ids.len && !s->nr_frames;
+	int err = put_waiting(rd, p);
 
-	if (f->wire == FLAME_PB_BYTES)
-		return put_packed(rd, p, f->bytes);
-	err = put_location(p, p->sample, f->number);
+	if (err)
+		return err;
+	s->whole = first && f->wire == FLAME_PB_BYTES;
+	if (f->wire == FLAME_PB_BYTES) {
+		s->ids = f->bytes;
+		return 0;
+	}
+	err = put_location(p, s, f->number);
 	return err == FLAME_EFORMAT ? bad_reference(rd, "a sample refers to location", f->number) : err;
 }
 
@@ -675,7 +715,8 @@ static int parse_sample(struct flame_reader *rd, struct pprof_proto *p, struct f
 	enum flame_pb_result result;
 	int err = 0;
 
-	s->nr_frames = s->nr_values = s->nr_labels = 0;
+	s->nr_frames = s->nr_values = s->nr_labels = s->ids.len = 0;
+	s->whole = false;
 	while (!err && (result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
 		if (f.wire != FLAME_PB_BYTES && f.wire != FLAME_PB_VARINT)
 			continue;
@@ -848,24 +889,97 @@ static size_t skip_callers(const struct flame_reader *rd, flame_frame *frames, s
 	return nr;
 }
 
+/* Return: true where it is worth looking whether a stack came before. Of a file that holds each once this pauses. */
+static bool is_seen_worth_it(struct pprof_seen *seen)
+{
+	if (seen->nr_paused) {
+		seen->nr_paused--;
+		return false;
+	}
+	if (seen->nr_tried++ == SEEN_TRIED) {
+		if (seen->nr_found < SEEN_TRIED / SEEN_WORTH)
+			seen->nr_paused = SEEN_PAUSED;
+		seen->nr_tried = seen->nr_found = 0;
+	}
+	return true;
+}
+
+/*
+ * The bytes that tell the stack: of its locations; where labels are asked for, behind them the rows of their @nr frames and
+ * how many these are. Return: an empty span where it cannot be told so.
+ */
+static struct flame_span stack_key(struct pprof_proto *p, size_t nr)
+{
+	struct pprof_sample *s = p->sample;
+	size_t size = nr * sizeof(*p->path);
+	uint32_t number = (uint32_t)nr;
+
+	if (!s->whole || !is_seen_worth_it(&p->seen))
+		return (struct flame_span){ NULL, 0 };
+	if (!s->nr_wanted)
+		return s->ids;
+	if (!array_reserve((void **)&s->key, &s->room_key, s->ids.len + size + sizeof(number), 1))
+		return (struct flame_span){ NULL, 0 };
+	memcpy(mempcpy(mempcpy(s->key, s->ids.s, s->ids.len), p->path, size), &number, sizeof(number));
+	return (struct flame_span){ s->key, s->ids.len + size + sizeof(number) };
+}
+
+/* Remember the path that was added last by @key. */
+static int keep_stack(struct pprof_proto *p, struct flame_span key, uint64_t hash)
+{
+	struct pprof_seen *seen = &p->seen;
+
+	/* It would start anew by itself, but then numbers could not be used again. */
+	if (seen->stacks.nr_bytes + key.len > seen->stacks.max_bytes) {
+		flame_cache_release(&seen->stacks);
+		seen->nr = 0;
+	}
+	flame_cache_put(&seen->stacks, key.s, key.len, hash, ++seen->nr);
+	return flame_feeder_keep(p->feeder, seen->nr);
+}
+
+/* A stack that did not come before, or of which this is not known. The first @nr frames of p->path are there. */
+static int add_path(struct flame_reader *rd, struct pprof_proto *p, size_t nr, struct flame_feed *feed)
+{
+	int err = put_waiting(rd, p);
+
+	if (err)
+		return err;
+	if (!array_reserve((void **)&p->path, &p->room_path, p->sample->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
+		return FLAME_ENOMEM;
+	nr += put_frames(p->sample, p->path + nr);
+	if (!p->sample->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
+		return FLAME_ENOMEM;
+	return flame_known_add(&p->known, p->feeder, p->path, skip_callers(rd, p->path, nr), feed);
+}
+
 static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 {
 	struct flame_sample rows[PPROF_TYPES_MAX];
 	size_t nr_rows = make_samples(p, rows), nr = 0;
 	struct flame_feed feed = { .samples = rows, .nr_samples = (uint32_t)nr_rows };
+	struct flame_span key;
+	uint64_t hash = 0;
+	uint32_t number;
 	int err;
 
 	if (!nr_rows)
 		return 0;
-	if (!array_reserve((void **)&p->path, &p->room_path, p->sample->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
+	if (!array_reserve((void **)&p->path, &p->room_path, NR_LABELS_MAX + 1, sizeof(*p->path)))
 		return FLAME_ENOMEM;
 	err = p->sample->nr_labels ? put_label_frames(rd, p, p->path, &nr) : 0;
 	if (err)
 		return err;
-	nr += put_frames(p->sample, p->path + nr);
-	if (!p->sample->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
-		return FLAME_ENOMEM;
-	return flame_known_add(&p->known, p->feeder, p->path, skip_callers(rd, p->path, nr), &feed);
+	key = stack_key(p, nr);
+	if (key.len) {
+		hash = hash_bytes(key.s, key.len);
+		if (flame_cache_get(&p->seen.stacks, key.s, key.len, hash, &number)) {
+			p->seen.nr_found++;
+			return flame_feeder_again(p->feeder, number, rows, nr_rows);
+		}
+	}
+	err = add_path(rd, p, nr, &feed);
+	return err || !key.len ? err : keep_stack(p, key, hash);
 }
 
 static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
@@ -883,21 +997,18 @@ static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct fl
 
 static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 {
-	const char *at = p->samples, *end = p->samples + p->nr_sample_bytes;
+	struct flame_pb pb = flame_pb((struct flame_span){ p->samples, p->nr_sample_bytes });
+	struct flame_pb_field f;
 	int err = 0, fed;
 
 	p->sample = calloc(1, sizeof(*p->sample));
 	p->feeder = p->sample ? flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1) : NULL;
 	if (!p->feeder)
 		return FLAME_ENOMEM;
+	p->seen.stacks.max_bytes = SEEN_BYTES;
 	choose_labels(rd, p->sample);
-	while (!err && at < end) {
-		uint64_t len;
-
-		at = flame_pb_varint(at, end, &len);
-		err = read_sample(rd, p, (struct flame_span){ at, (size_t)len });
-		at += len;
-	}
+	while (!err && flame_pb_next(&pb, &f) == FLAME_PB_FIELD)
+		err = read_sample(rd, p, f.bytes);
 	fed = flame_feeder_free(p->feeder);
 	p->feeder = NULL;
 	if (fed == FLAME_EOVERFLOW)
@@ -1052,11 +1163,13 @@ void pprof_proto_release(struct pprof_proto *p)
 	free(p->is_count);
 	free(p->path);
 	flame_known_release(&p->known);
+	flame_cache_release(&p->seen.stacks);
 	free(p->scratch.bytes);
 	if (p->sample) {
 		free(p->sample->frames);
 		free(p->sample->labels);
 		free(p->sample->text);
+		free(p->sample->key);
 	}
 	free(p->sample);
 }

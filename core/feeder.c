@@ -13,7 +13,9 @@
 
 #define NR_BATCHES 8
 #define MAX_ITEMS 1024
+#define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */
+#define MAX_TEXT (1u << 20)	/* or with so many bytes of names */
 
 struct item {
 	struct flame_feed feed;
@@ -29,6 +31,14 @@ struct mark {
 	uint32_t nr_frames;
 };
 
+/* Before item @before: its stack is to be remembered as @number; or samples are added to the one that is. */
+struct kept {
+	uint32_t number;
+	uint32_t before;
+	uint32_t nr_samples;	/* 0: the stack of the item before @before is remembered */
+	size_t first_sample;
+};
+
 struct batch {
 	flame_frame *frames;
 	flame_stack *stacks;	/* one a frame */
@@ -42,6 +52,8 @@ struct batch {
 	size_t nr_samples, room_samples;
 	struct mark *marks;	/* by item */
 	size_t nr_marks, room_marks;
+	struct kept *kept;	/* by item */
+	size_t nr_kept, room_kept;
 };
 
 struct flame_feeder {
@@ -55,6 +67,8 @@ struct flame_feeder {
 	/* The taker's. */
 	flame_stack *marked;	/* the stack of each mark */
 	size_t room_marked;
+	flame_stack *numbered;	/* the stack of each number */
+	size_t room_numbered;
 	flame_stack *last;	/* stacks of the path that was pushed last, its root first */
 	uint32_t last_skip;	/* frames up to that root */
 	size_t room_last;
@@ -170,6 +184,36 @@ static void find_frames(struct flame_feeder *f, size_t nr)
 	pthread_mutex_unlock(&f->finding);
 }
 
+static int take_kept(struct flame_feeder *f, struct batch *b, const struct kept *k)
+{
+	if (!k->nr_samples) {
+		const struct item *item = &b->items[k->before - 1];
+
+		if (!array_reserve((void **)&f->numbered, &f->room_numbered, (size_t)k->number + 1, sizeof(*f->numbered)))
+			return FLAME_ENOMEM;
+		f->numbered[k->number] = item_stack(b, item, item->feed.nr);
+		return 0;
+	}
+	for (size_t i = 0; i < k->nr_samples; i++)
+		b->samples[k->first_sample + i].stack = f->numbered[k->number];
+	return flame_samples_add(f->p, b->samples + k->first_sample, k->nr_samples);
+}
+
+/* In the order in which they came. */
+static int take_samples(struct flame_feeder *f, struct batch *b)
+{
+	size_t next = 0;
+	int err = 0;
+
+	for (size_t i = 0; !err && i <= b->nr_items; i++) {
+		for (; !err && next < b->nr_kept && b->kept[next].before == i; next++)
+			err = take_kept(f, b, &b->kept[next]);
+		if (!err && i < b->nr_items)
+			err = add_samples(f, b, &b->items[i]);
+	}
+	return err;
+}
+
 static int take_batch(struct flame_feeder *f, struct batch *b)
 {
 	size_t next = 0;
@@ -189,9 +233,9 @@ static int take_batch(struct flame_feeder *f, struct batch *b)
 		for (; !err && next < b->nr_marks && b->marks[next].item < i; next++)
 			err = set_mark(f, b, &b->marks[next]);
 	}
-	for (size_t i = 0; !err && i < b->nr_items; i++)
-		err = add_samples(f, b, &b->items[i]);
-	return err ? err : keep_last(f, b);
+	if (!err)
+		err = take_samples(f, b);
+	return err || !b->nr_items ? err : keep_last(f, b);
 }
 
 /* @nr: of the batch, from 0. */
@@ -200,9 +244,9 @@ static void take(struct flame_feeder *f, size_t nr)
 	struct batch *b = &f->batches[nr % NR_BATCHES];
 
 	find_frames(f, nr + 1);
-	if (b->nr_items && !f->error)
+	if ((b->nr_items || b->nr_kept) && !f->error)
 		f->error = take_batch(f, b);
-	b->nr_items = b->nr_frames = b->nr_text = b->nr_marks = b->nr_samples = 0;
+	b->nr_items = b->nr_frames = b->nr_text = b->nr_marks = b->nr_kept = b->nr_samples = 0;
 }
 
 static void *taker(void *arg)
@@ -274,15 +318,21 @@ static struct batch *filling(struct flame_feeder *f)
 	return &f->batches[f->nr_filled % NR_BATCHES];
 }
 
-flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
+/* A full batch stays until there is more: its last path may still be marked. */
+static struct batch *with_room(struct flame_feeder *f)
 {
 	struct batch *b = filling(f);
 
-	/* A full batch stays until now: its last path may still be marked. */
-	if (b->nr_items == MAX_ITEMS || b->nr_frames >= MAX_FRAMES) {
-		hand_over(f);
-		b = filling(f);
-	}
+	if (b->nr_items < MAX_ITEMS && b->nr_frames < MAX_FRAMES && b->nr_kept < MAX_KEPT)
+		return b;
+	hand_over(f);
+	return filling(f);
+}
+
+flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
+{
+	struct batch *b = with_room(f);
+
 	/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
 	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames)))
 		return NULL;
@@ -314,18 +364,52 @@ int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, con
 	return 0;
 }
 
+static bool copy_samples(struct batch *b, const struct flame_sample *samples, size_t nr)
+{
+	if (!array_reserve((void **)&b->samples, &b->room_samples, b->nr_samples + nr, sizeof(*b->samples)))
+		return false;
+	memcpy(b->samples + b->nr_samples, samples, nr * sizeof(*b->samples));
+	b->nr_samples += nr;
+	return true;
+}
+
 int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
 {
 	struct batch *b = filling(f);
+	size_t first = b->nr_samples;
 
-	if (feed->samples) {
-		if (!array_reserve((void **)&b->samples, &b->room_samples, b->nr_samples + feed->nr_samples, sizeof(*b->samples)))
-			return FLAME_ENOMEM;
-		memcpy(b->samples + b->nr_samples, feed->samples, feed->nr_samples * sizeof(*b->samples));
-	}
-	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames, .first_sample = b->nr_samples };
-	b->nr_samples += feed->samples ? feed->nr_samples : 0;
+	if (feed->samples && !copy_samples(b, feed->samples, feed->nr_samples))
+		return FLAME_ENOMEM;
+	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames, .first_sample = first };
 	b->nr_frames += feed->nr;
+	return f->error;
+}
+
+static int add_kept(struct batch *b, const struct kept *kept)
+{
+	if (!array_reserve((void **)&b->kept, &b->room_kept, b->nr_kept + 1, sizeof(*b->kept)))
+		return FLAME_ENOMEM;
+	b->kept[b->nr_kept++] = *kept;
+	return 0;
+}
+
+int flame_feeder_keep(struct flame_feeder *f, uint32_t number)
+{
+	struct batch *b = filling(f);
+	const struct kept kept = { .number = number, .before = (uint32_t)b->nr_items };
+
+	return add_kept(b, &kept);
+}
+
+int flame_feeder_again(struct flame_feeder *f, uint32_t number, const struct flame_sample *samples, size_t nr)
+{
+	struct batch *b = with_room(f);
+	const struct kept kept = {
+		.number = number, .before = (uint32_t)b->nr_items, .nr_samples = (uint32_t)nr, .first_sample = b->nr_samples,
+	};
+
+	if (!copy_samples(b, samples, nr) || add_kept(b, &kept))
+		return FLAME_ENOMEM;
 	return f->error;
 }
 
@@ -366,9 +450,11 @@ int flame_feeder_free(struct flame_feeder *f)
 		free(f->batches[i].text);
 		free(f->batches[i].ends);
 		free(f->batches[i].marks);
+		free(f->batches[i].kept);
 		free(f->batches[i].samples);
 	}
 	free(f->marked);
+	free(f->numbered);
 	free(f->last);
 	pthread_mutex_destroy(&f->lock);
 	pthread_mutex_destroy(&f->finding);

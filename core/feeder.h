@@ -59,6 +59,17 @@ int flame_feeder_mark(struct flame_feeder *f, uint32_t mark, uint32_t nr_frames)
 /* All marks are forgotten. */
 void flame_feeder_forget(struct flame_feeder *f);
 
+/*
+ * Remember the stack of the path that was added last as @number, from 1; the number may be one that stood for another.
+ * Return: 0, or FLAME_ENOMEM.
+ */
+int flame_feeder_keep(struct flame_feeder *f, uint32_t number);
+/*
+ * Add @samples, which are copied, to the stack that is remembered as @number. For feed->same and flame_feeder_mark() this
+ * is no path. Return: as flame_feeder_add().
+ */
+int flame_feeder_again(struct flame_feeder *f, uint32_t number, const struct flame_sample *samples, size_t nr);
+
 /* Wait until all is in the profile; @f is gone then. Return: 0 or the failure. */
 int flame_feeder_free(struct flame_feeder *f);
 
