@@ -149,7 +149,8 @@ bursts() {
 	wait $work
 	wait $recorder
 	used=$(tail -n 1 ready)
-	sum=$(awk '/^#/ { next } { sum += $NF } END { print sum / 1e9 }' "$folded")
+	sum=$(awk '/^#/ { next } { sum += $NF } END { print sum / 1e9 }' "$folded" 2>/dev/null)
+	sum=${sum:-0}
 	echo "bursts of threads: $sum of $used s"
 }
 bursts bursts.folded -F 99
