@@ -206,7 +206,7 @@ if $is_root && [ "${FGRECORD_HOTPLUG:-}" = 1 ] && [ "$(cat $switch 2>/dev/null)"
 	grep -q 'processor 1 came online' log && mostly takes_34 50 real.folded
 	ok "a processor that really comes online is recorded" $?
 fi
-"$bin/fgrecord" -C 0-127 -o cpus.folded ./work split 0.3 2>log && mostly takes_34 40 cpus.folded
+"$bin/fgrecord" -F 999 -C 0-127 -o cpus.folded ./work split 0.3 2>log && mostly takes_34 40 cpus.folded
 ok "a list of more processors than there are" $?
 
 # ---- time off the processor ----
@@ -360,6 +360,18 @@ if $is_root && command -v setpriv >/dev/null; then
 		$as_nobody theirs/fgrecord -p 1 -d 0.1 -o theirs/one.svg 2>log
 		[ $? = 1 ] && grep -q "another user's" log
 		ok "users are told that a process is not theirs" $?
+	fi
+	cp "$(command -v id)" work theirs/
+	chmod 4755 theirs/id theirs/work
+	if [ "$($as_nobody theirs/id -u)" = 0 ]; then
+		$as_nobody sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec theirs/work split 20' &
+		work=$!
+		pids="$pids $work"
+		"$bin/fgrecord" -F 999 -e cpu-clock -p $work -d 60 -o theirs/setuid.folded 2>log
+		ok "a recording ends with what may be recorded" $?
+		grep -q "process $work goes on, but .* setuid" log
+		ok "and says that the program goes on" $?
+		kill $work
 	fi
 	[ "$before" = "$(cat /proc/sys/kernel/perf_event_* /proc/sys/kernel/kptr_restrict 2>/dev/null)" ]
 	ok "nothing on the host has changed" $?
