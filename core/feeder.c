@@ -323,7 +323,7 @@ static struct batch *with_room(struct flame_feeder *f)
 {
 	struct batch *b = filling(f);
 
-	if (b->nr_items < MAX_ITEMS && b->nr_frames < MAX_FRAMES && b->nr_kept < MAX_KEPT)
+	if (b->nr_items < MAX_ITEMS && b->nr_frames < MAX_FRAMES && b->nr_text < MAX_TEXT && b->nr_kept < MAX_KEPT)
 		return b;
 	hand_over(f);
 	return filling(f);

@@ -275,6 +275,9 @@ static int note_map(struct map_file *map, const char *path, uint64_t from, const
 		map->path = strdup(path);
 	if (!map->path)
 		return FLAME_ENOMEM;
+	/* A container's files are out of reach when its last process has ended. */
+	if (map->fd <= 0 && !strncmp(path, "/proc/", 6))
+		map->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (!stat(path, &st)) {
 		map->inode = st.st_ino;
 		map->changed = st.st_mtim;
@@ -289,14 +292,14 @@ static int note_map(struct map_file *map, const char *path, uint64_t from, const
 }
 
 /* Return: whether the file goes on where it was left, and is not a new one. */
-static bool was_appended(const struct map_file *map, const struct stat *st)
+static bool was_appended(const struct map_file *map, const char *path, const struct stat *st)
 {
 	char bytes[sizeof(map->last)];
 	int fd = -1;
 	bool same = false;
 
 	if (st->st_ino == map->inode && (uint64_t)st->st_size >= map->size && map->done >= sizeof(bytes))
-		fd = open(map->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0) {
 		same = pread(fd, bytes, sizeof(bytes), (off_t)(map->done - sizeof(bytes))) == (ssize_t)sizeof(bytes) &&
 		       !memcmp(bytes, map->last, sizeof(bytes));
@@ -305,19 +308,32 @@ static bool was_appended(const struct map_file *map, const struct stat *st)
 	return same;
 }
 
+/* Return: whether the process that lives has a /tmp of its own. */
+static bool has_own_tmp(const struct flame_module_info *info)
+{
+	char path[64];
+	struct stat ours, theirs;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", info->pid);
+	return info->ns_pid > 0 && !stat(path, &theirs) && !stat("/tmp", &ours) &&
+	       (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino);
+}
+
 static int open_perf_map(struct module *m, const struct flame_symbol_options *options)
 {
+	bool own_tmp = options->this_machine && !options->symfs && has_own_tmp(&m->info);
+	/* In ours a file of that name is another process's. */
+	size_t theirs = own_tmp ? 1 : 2, named = own_tmp ? 2 : 1;
 	char paths[4][PATH_MAX] = { "" };
 	int32_t ns_pid = m->info.ns_pid > 0 ? m->info.ns_pid : m->info.pid;
 	int err = FLAME_EIO;
 
 	if (options->symbol_dir)
 		snprintf(paths[0], PATH_MAX, "%s/perf-%d.map", options->symbol_dir, m->info.pid);
-	/* What the process itself wrote comes before what may be of another one with its number. */
-	if (options->this_machine && !options->symfs)
-		snprintf(paths[1], PATH_MAX, "/proc/%d/root/tmp/perf-%d.map", m->info.pid, ns_pid);
 	if (m->info.path && m->info.path[0] == '/')
-		snprintf(paths[2], PATH_MAX, "%s%s", options->symfs ? options->symfs : "", m->info.path);
+		snprintf(paths[named], PATH_MAX, "%s%s", options->symfs ? options->symfs : "", m->info.path);
+	if (options->this_machine && !options->symfs)
+		snprintf(paths[theirs], PATH_MAX, "/proc/%d/root/tmp/perf-%d.map", m->info.pid, ns_pid);
 	snprintf(paths[3], PATH_MAX, "%s/tmp/perf-%d.map", options->symfs ? options->symfs : "", m->info.pid);
 	for (size_t i = 0; i < 4 && err == FLAME_EIO; i++) {
 		if (!paths[i][0])
@@ -340,6 +356,8 @@ int module_refresh(struct module *m, const struct flame_symbol_options *options,
 {
 	struct map_file *map = &m->map;
 	struct flame_symtext *more;
+	char kept[32];
+	const char *path = map->path;
 	struct stat st;
 	uint64_t from;
 	int err;
@@ -354,20 +372,26 @@ int module_refresh(struct module *m, const struct flame_symbol_options *options,
 		*grown = map->path;
 		return err ? err : flame_symtab_seal(&m->table);
 	}
-	if (stat(map->path, &st) || ((uint64_t)st.st_size == map->size && st.st_ino == map->inode &&
-				     st.st_mtim.tv_sec == map->changed.tv_sec && st.st_mtim.tv_nsec == map->changed.tv_nsec))
+	if (stat(path, &st)) {
+		snprintf(kept, sizeof(kept), "/proc/self/fd/%d", map->fd);
+		path = kept;
+		if (map->fd <= 0 || stat(path, &st))
+			return 0;
+	}
+	if ((uint64_t)st.st_size == map->size && st.st_ino == map->inode && st.st_mtim.tv_sec == map->changed.tv_sec &&
+	    st.st_mtim.tv_nsec == map->changed.tv_nsec)
 		return 0;
 	if (!array_reserve((void **)&map->more, &map->room_more, map->nr_more + 1, sizeof(*map->more)))
 		return FLAME_ENOMEM;
-	from = was_appended(map, &st) ? map->done : 0;
+	from = was_appended(map, path, &st) ? map->done : 0;
 	more = &map->more[map->nr_more];
-	err = flame_symtext_read_from(more, map->path, from);
+	err = flame_symtext_read_from(more, path, from);
 	if (err) {
 		flame_symtext_release(more);
 		return err == FLAME_ENOMEM ? err : 0;
 	}
 	map->nr_more++;
-	err = note_map(map, map->path, from, more);
+	err = note_map(map, path, from, more);
 	if (!err)
 		err = flame_symtext_perf_map(more, &m->table);
 	*grown = true;
@@ -448,6 +472,8 @@ void module_release(struct module *m)
 	for (size_t i = 0; i < m->map.nr_more; i++)
 		flame_symtext_release(&m->map.more[i]);
 	free(m->map.more);
+	if (m->map.fd > 0)
+		close(m->map.fd);
 	free(m->map.path);
 	flame_elf_release(&m->elf);
 	flame_elf_release(&m->debug);

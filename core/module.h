@@ -22,6 +22,7 @@ struct kernel {
 /* A perf map that its writer may still write to. */
 struct map_file {
 	char *path;			/* owned; NULL: none was found yet */
+	int fd;				/* the file, where its path goes with its writer; 0: not kept */
 	uint64_t size, done;		/* its bytes when it was read last; whole lines among them */
 	uint64_t inode;
 	struct timespec changed;

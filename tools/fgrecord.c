@@ -24,9 +24,12 @@ static volatile sig_atomic_t stopped;
 
 static void stop(int sig)
 {
-	stopped = 1;
 	/* Who asks twice means it. */
-	signal(sig, SIG_DFL);
+	if (stopped) {
+		signal(sig, SIG_DFL);
+		raise(sig);
+	}
+	stopped = 1;
 }
 
 static void wake(int sig)

@@ -472,7 +472,7 @@ static const struct option options[] = {
 	{ "version", 'V', CUSTOM, EVERY, NULL, "print the version and exit", 0, NULL },
 	{ "list-formats", 0, CUSTOM, ALL, NULL, "print the input formats and exit", 0, NULL },
 	{ "process", 'p', TEXT, RECORD, "PID,...", "record these processes", FIELD(record.pids), NULL },
-	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine", FIELD(record.all), NULL },
+	{ "all-processors", 'a', FLAG, RECORD, NULL, "record all that runs on this machine; with -p, of it what is of these processes", FIELD(record.all), NULL },
 	{ "cpu", 'C', CUSTOM, RECORD, "LIST", "only on these processors, such as 0-3,7", 0, set_cpus },
 	{ "duration", 'd', CUSTOM, RECORD, "SECONDS", "how long (default: until it ends, or Ctrl-C)", 0, set_duration },
 	{ "frequency", 'F', CUSTOM, RECORD, "HZ", "samples a second on each processor (default: 99)", 0, set_frequency },

@@ -294,11 +294,46 @@ bool record_target_go(struct record_target *t, const struct tool *tool)
 
 #define END_ROUNDS 50	/* of 10 ms */
 
+/* Return: a process that is neither gone nor about to be; 0: none. */
+static int32_t living(const struct record_target *t)
+{
+	for (size_t i = 0; i < t->nr_pids; i++) {
+		char path[32], state = 'X', line[512], *p;
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/%d/stat", t->pids[i]);
+		f = fopen(path, "re");
+		if (f && fgets(line, sizeof(line), f) && (p = strrchr(line, ')')) && p[1])
+			state = p[2];
+		if (f)
+			fclose(f);
+		if (!strchr("ZXx", state))
+			return t->pids[i];
+	}
+	return 0;
+}
+
+/* The kernel takes the events off a process that becomes another user's. */
+static void tell_living(const struct record_target *t, const struct tool *tool)
+{
+	int32_t pid = living(t);
+
+	for (int i = 0; pid && i < END_ROUNDS; i++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+		pid = living(t);
+	}
+	if (pid && !tool->quiet)
+		tool_message(tool, "warning", "process %d goes on, but the kernel lets it be recorded no more: it runs a program now that is "
+			     "setuid, or may not be read; begin again with its pid", (int)pid);
+}
+
 void record_target_end(struct record_target *t, const struct tool *tool, bool over)
 {
 	int status;
 	pid_t ended = t->child ? waitpid(t->child, &status, WNOHANG) : -1;
 
+	if (over && !t->child && !t->all)
+		tell_living(t, tool);
 	/* Its events end a little before it does. */
 	for (int i = 0; over && !ended && i < END_ROUNDS; i++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);

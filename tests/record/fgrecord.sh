@@ -149,7 +149,8 @@ bursts() {
 	wait $work
 	wait $recorder
 	used=$(tail -n 1 ready)
-	sum=$(awk '/^#/ { next } { sum += $NF } END { print sum / 1e9 }' "$folded")
+	sum=$(awk '/^#/ { next } { sum += $NF } END { print sum / 1e9 }' "$folded" 2>/dev/null)
+	sum=${sum:-0}
 	echo "bursts of threads: $sum of $used s"
 }
 bursts bursts.folded -F 99
@@ -205,7 +206,7 @@ if $is_root && [ "${FGRECORD_HOTPLUG:-}" = 1 ] && [ "$(cat $switch 2>/dev/null)"
 	grep -q 'processor 1 came online' log && mostly takes_34 50 real.folded
 	ok "a processor that really comes online is recorded" $?
 fi
-"$bin/fgrecord" -C 0-127 -o cpus.folded ./work split 0.3 2>log && mostly takes_34 40 cpus.folded
+"$bin/fgrecord" -F 999 -C 0-127 -o cpus.folded ./work split 0.3 2>log && mostly takes_34 40 cpus.folded
 ok "a list of more processors than there are" $?
 
 # ---- time off the processor ----
@@ -302,12 +303,12 @@ ok "and what to do" $?
 
 # ---- series and differences ----
 
-"$bin/fgrecord" -e cpu-clock -p $work -d 3.5 --every 1 --keep 2 -o 'series-%s.folded' 2>log
+"$bin/fgrecord" -F 999 -e cpu-clock -p $work -d 3.5 --every 1 --keep 2 -o 'series-%s.folded' 2>log
 ok "a series ends well" $?
 nr=$(find . -name 'series-*.folded' | wc -l)
 [ "$nr" -ge 1 ] && [ "$nr" -le 2 ] && [ "$(grep -c 'samples in' log)" -ge 3 ]
 ok "a series keeps two files, not $nr" $?
-for f in series-*.folded; do mostly takes_34 40 "$f" || nr=0; done
+for f in series-*.folded; do mostly takes_ 80 "$f" || nr=0; done
 [ "$nr" -gt 0 ]
 ok "each file of a series has the names" $?
 kill $work 2>/dev/null
@@ -324,7 +325,7 @@ for signal in INT TERM QUIT HUP; do
 	kill -$signal $recorder
 	wait $recorder
 	ok "what there is is written after SIG$signal" $?
-	mostly takes_34 40 stopped.folded
+	mostly takes_ 80 stopped.folded
 	ok "and is what was recorded" $?
 done
 # shellcheck disable=SC2046
@@ -359,6 +360,19 @@ if $is_root && command -v setpriv >/dev/null; then
 		$as_nobody theirs/fgrecord -p 1 -d 0.1 -o theirs/one.svg 2>log
 		[ $? = 1 ] && grep -q "another user's" log
 		ok "users are told that a process is not theirs" $?
+	fi
+	cp "$(command -v id)" work theirs/
+	chmod 4755 theirs/id theirs/work
+	if [ "$($as_nobody theirs/id -u)" = 0 ]; then
+		# shellcheck disable=SC2016
+		$as_nobody sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; exec theirs/work split 20' &
+		work=$!
+		pids="$pids $work"
+		"$bin/fgrecord" -F 999 -e cpu-clock -p $work -d 60 -o theirs/setuid.folded 2>log
+		ok "a recording ends with what may be recorded" $?
+		grep -q "process $work goes on, but .* setuid" log
+		ok "and says that the program goes on" $?
+		kill $work
 	fi
 	[ "$before" = "$(cat /proc/sys/kernel/perf_event_* /proc/sys/kernel/kptr_restrict 2>/dev/null)" ]
 	ok "nothing on the host has changed" $?
