@@ -3,8 +3,9 @@
  * calls.c - function tracing: each entry opens a frame, its exit closes it, and the time between
  * two events of a thread belongs to the frame on top. Wall time.
  *
- * lttng-ust-cyg-profile: func_entry and func_exit {addr, call_site}; -fast: func_entry {addr},
- * func_exit {} - its address is then the context ip, or not known.
+ * lttng-ust-cyg-profile: func_entry and func_exit {addr, call_site}, the latter being the same in both and other
+ * in a call of the function by itself; -fast: func_entry {addr}, func_exit {} - its address is then the context ip,
+ * or not known.
  */
 #include <stdlib.h>
 
@@ -125,22 +126,28 @@ void calls_entry(struct sink *s, const struct event *ev)
 	}
 	f = &open->frames[open->nr++];
 	*f = (struct open_frame){
-		.key = ev->address, .stack = find_stack(s, ev, t, caller), .counts = in_window(s, ev->time),
+		.key = ev->address, .site = ev->site, .stack = find_stack(s, ev, t, caller), .counts = in_window(s, ev->time),
 	};
 }
 
-/* Return: how many frames stay open when @address returns; all where none of them is it. */
-static uint32_t find_open(const struct open_frames *open, uint64_t address)
+/* Return: how many frames stay open when @address, called at @site, returns; all where none of them is it. */
+static uint32_t find_open(const struct open_frames *open, uint64_t address, uint64_t site)
 {
-	uint32_t i = open->nr;
+	uint32_t same = 0;
 
-	while (i && open->frames[i - 1].key != address)
-		i--;
-	return i ? i - 1 : open->nr;
+	for (uint32_t i = open->nr; i; i--) {
+		const struct open_frame *f = &open->frames[i - 1];
+
+		if (f->key == address && f->site == site)
+			return i - 1;
+		if (f->key == address && !same)
+			same = i;
+	}
+	return same ? same - 1 : open->nr;
 }
 
 /* An exit of something else than what is on top. */
-static void exit_other(struct sink *s, struct open_frames *open, uint64_t address)
+static void exit_other(struct sink *s, struct open_frames *open, uint64_t address, uint64_t site)
 {
 	uint32_t stay;
 
@@ -148,7 +155,7 @@ static void exit_other(struct sink *s, struct open_frames *open, uint64_t addres
 		open->too_deep--;
 		return;
 	}
-	stay = find_open(open, address);
+	stay = find_open(open, address, site);
 	if (stay == open->nr)
 		s->counts.calls_unmatched++;
 	else
@@ -160,7 +167,8 @@ void calls_exit(struct sink *s, const struct event *ev)
 {
 	struct thread *t = thread_of(s, ev);
 	struct open_frames *open;
-	uint64_t address, top;
+	const struct open_frame *top;
+	uint64_t address;
 
 	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
 		return;
@@ -170,12 +178,12 @@ void calls_exit(struct sink *s, const struct event *ev)
 		s->counts.calls_unmatched++;
 		return;
 	}
-	top = open->frames[open->nr - 1].key;
-	address = ev->has_address ? ev->address : top;
-	if (address == top && !open->too_deep)
+	top = &open->frames[open->nr - 1];
+	address = ev->has_address ? ev->address : top->key;
+	if (address == top->key && ev->site == top->site && !open->too_deep)
 		open_pop(s, s->calls, open);
 	else
-		exit_other(s, open, address);
+		exit_other(s, open, address, ev->site);
 }
 
 void calls_cut(struct sink *s, struct thread *t)

@@ -66,6 +66,7 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
 	c->call_address = c->address.scope;
+	c->site = field_find(c->class, "call_site", IN_PAYLOAD);
 	s->calls = series_get(s, "calls", &like);
 }
 

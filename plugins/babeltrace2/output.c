@@ -140,6 +140,16 @@ static const struct line lines[] = {
 	  "perf's DWARF stacks do not come into CTF" },
 };
 
+/* Exits that do not tell their function close what is on top, which may have been left. */
+static bool has_blind_exits(const struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_classes; i++) {
+		if (s->classes[i]->roles & ROLE_CALL_EXIT && !s->classes[i]->call_address)
+			return true;
+	}
+	return false;
+}
+
 static void say_open(const struct sink *s)
 {
 	uint64_t calls = 0, spans = 0, off = sleepers_count(s);
@@ -151,6 +161,9 @@ static void say_open(const struct sink *s)
 	if (calls)
 		sink_say(s, FLAME_NOTE, "%llu calls were open at the end; they are shown up to the last event of their thread",
 			 ULL(calls));
+	if (calls && has_blind_exits(s))
+		sink_say(s, FLAME_NOTE, "exits do not tell of which function they are: if some of those calls were left by longjmp or "
+			 "an exception, what came after seems to be called by them; record with the context ip");
 	if (spans)
 		sink_say(s, FLAME_NOTE, "%llu spans were open at the end; they are shown up to the last span event of their thread",
 			 ULL(spans));
@@ -351,6 +364,9 @@ static int write_all(struct sink *s, const struct series *series, struct flame_s
 		p = names_resolve(s, series, &options, symbols);
 		if (!p || transform(s, &p)) {
 			append_cause(s, "cannot put the profile together: %s", flame_strerror(s->error ? s->error : FLAME_ENOMEM));
+			status = -1;
+		} else if ((s->params.only || s->params.exclude || s->params.focus) && !flame_nr_samples(p)) {
+			append_cause(s, "no stack is left: only, exclude or focus dropped all");
 			status = -1;
 		} else {
 			status = write_path(s, series, p, w);

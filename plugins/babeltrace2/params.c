@@ -184,8 +184,10 @@ static bool parse_time(struct params *p)
 	p->from = strtod(p->time, &end);
 	if (*end++ != ',')
 		return false;
-	p->to = *end ? strtod(end, &end) : 0;
-	return !*end && p->from >= 0 && p->from < 9e9 && p->to >= 0 && p->to < 9e9 && (!p->to || p->to > p->from);
+	if (!*end)
+		return p->from >= 0 && p->from < 9e9;
+	p->to = strtod(end, &end);
+	return !*end && p->from >= 0 && p->to > p->from && p->to < 9e9;
 }
 
 static char *check(struct params *p)

@@ -170,6 +170,7 @@ static inline bool read_event(struct sink *s, const bt_message *message, struct 
 	ev->event = event;
 	ev->class = class;
 	ev->has_address = false;
+	ev->site = 0;
 	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
 	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(event));
 	if (!ev->trace || !read_time(s, message, ev))
@@ -214,6 +215,15 @@ static void on_other_message(struct sink *s, const bt_message *m, bt_message_typ
 	}
 }
 
+static inline void read_call(struct event *ev)
+{
+	const struct event_class *c = ev->class;
+
+	ev->has_address = field_number(ev->event, &c->address, &ev->address);
+	if (c->site.scope)
+		field_number(ev->event, &c->site, &ev->site);
+}
+
 /*
  * Handle the events that @messages begins with. Whether one is an entry or an exit cannot be foretold: a branch
  * on that for each would keep the processor from reading the next while this one waits for memory, so that what
@@ -232,7 +242,7 @@ static uint64_t on_events(struct sink *s, const bt_message *const *messages, uin
 		nr_calls += end++->class->call_address;
 	}
 	for (size_t j = 0; j < nr_calls; j++)
-		calls[j]->has_address = field_number(calls[j]->event, &calls[j]->class->address, &calls[j]->address);
+		read_call(calls[j]);
 	for (struct event *ev = events; ev < end && !s->error; ev++)
 		dispatch(s, ev);
 	return i;

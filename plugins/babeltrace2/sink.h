@@ -50,6 +50,7 @@ struct event {
 	int64_t time;		/* ns from the clock's origin; 0 where the stream has no clock */
 	int32_t pid, tid;	/* -1: not known */
 	uint64_t address;	/* of a call */
+	uint64_t site;		/* where it was called; 0: not known */
 	bool has_address;
 };
 
@@ -82,6 +83,7 @@ struct event_class {
 	struct field comm, ip, cpu, debug_info;
 	struct field address;			/* of a call */
 	bool call_address;			/* it is a call, and has that */
+	struct field site;
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
 	bool perf_chain;
@@ -142,6 +144,7 @@ struct process {
 /* A call or span that is open. What it has itself goes to its series when it is closed. */
 struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
+	uint64_t site;		/* of a call; 0: not known */
 	int64_t value;
 	flame_stack stack;
 	bool counts;		/* it began in the window */

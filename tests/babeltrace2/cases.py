@@ -95,6 +95,9 @@ def function_tracing():
         prog;[unknown]+0x1000;[unknown]+0x2000 50""")
     folded("calls: nothing selected", p, "comm=\"other\"", "", ["none of the 6 events is in what the parameters select"], 1)
     folded("calls: regular expressions", p, "focus=\"x2000\"", "[unknown]+0x2000 100")
+    r = sink(p, 'focus="nope",output="%s"' % os.path.join(TMP, "focus"))
+    check("calls: regular expressions that leave nothing", r.returncode == 1 and "no stack is left: only, exclude or focus" in
+          r.stderr and not os.path.exists(os.path.join(TMP, "focus")), r.stderr)
 
     t = calls("middle")
     s = t.stream(0)
@@ -106,7 +109,7 @@ def function_tracing():
     folded("calls: from the middle to the middle", t.write(), "", """
         prog;[unknown]+0x1000 30
         prog;[unknown]+0x1000;[unknown]+0x2000 40""",
-           ["2 function exits had no entry", "3 calls were open at the end"])
+           ["2 function exits had no entry", "3 calls were open at the end", "exits do not tell of which function"])
 
     t = calls("longjmp", fast=False)
     s = t.stream(0)
@@ -121,6 +124,18 @@ def function_tracing():
         prog;[unknown]+0x1;[unknown]+0x2 20
         prog;[unknown]+0x1;[unknown]+0x2;[unknown]+0x3 30
         prog;[unknown]+0x4 25""", ["2 calls were left without an exit", "1 function exits had no entry"])
+
+    # A call by itself that longjmp left: the exit is that of the outer call, which has another call site.
+    t = calls("recursion", fast=False)
+    s = t.stream(0)
+    for at, kind, addr, site in ((0, t.entry, 1, 0x91), (10, t.entry, 2, 0x92), (30, t.entry, 2, 0x93), (60, t.exit, 2, 0x92),
+                                 (70, t.entry, 3, 0x94), (75, t.exit, 3, 0x94), (80, t.exit, 1, 0x95)):
+        s.add(at, kind, main, payload=(addr, site))
+    folded("calls: longjmp out of a call by itself", t.write(), "root=\"none\"", """
+        [unknown]+0x1 25
+        [unknown]+0x1;[unknown]+0x2 20
+        [unknown]+0x1;[unknown]+0x2;[unknown]+0x2 30
+        [unknown]+0x1;[unknown]+0x3 5""", ["1 calls were left without an exit"])
 
     t = calls("ip", common=IDS + [("ip", "u64")])
     s = t.stream(0)
@@ -518,7 +533,7 @@ def command_line():
                          ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
                          ("only=\"(\"", "regular expression"), ("colors=\"nope\"", "no palette 'nope'"), ("width=-1", "'width'"),
                          ("report-format=\"x\"", "'report-format' must be markdown"), ("bgcolors=\"nope\"", "no background 'nope'"), ("factor=-1", "'factor'"), ("tid=[]", "'tid' must be of type"),
-                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("fontsize=\"9\"", "of type number")):
+                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("time=\"1,0\"", "'time' must be"), ("time=\"1,nan\"", "'time' must be"), ("fontsize=\"9\"", "of type number")):
         r = sink(p, params, wrap=WRAP if params in ("nope=1", "comm=[1]", 'only="("') else ())
         check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
     r = sink(p, 'output="%s/none/x"' % TMP, wrap=WRAP)
