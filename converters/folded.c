@@ -571,7 +571,10 @@ static bool is_folded_line(struct flame_span line, bool *has_separator)
 
 #define NAME_MAX_PROBED 4096
 
-/* A first stack that is longer than the head: more than one name, the first no longer than names are, and nothing that no name has. */
+/*
+ * A first stack that is longer than the head: more than one name, the first no longer than names are, and nothing that
+ * no name has.
+ */
 static bool is_long_stack(struct flame_span head)
 {
 	const char *separator = head.len < FLAME_HEAD_SIZE ? NULL : memchr(head.s, ';', NAME_MAX_PROBED);

@@ -67,8 +67,8 @@ static void put_test(const struct compare_list *list, FILE *out)
 		fprintf(out, "        variance taken as %.4g times that of independent samples\n", c->options.dispersion);
 	if (!(c->options.run_size > 0))
 		return;
-	fprintf(out, "Runs:   %u before, %u after; besides sampling, they are taken to differ as samples of %g do (--run-size)\n",
-		c->options.runs_before, c->options.runs_after, c->options.run_size);
+	fprintf(out, "Runs:   %u before, %u after; besides sampling, they are taken to differ as samples of %g do "
+		"(--run-size)\n", c->options.runs_before, c->options.runs_after, c->options.run_size);
 	if (c->options.runs_before + c->options.runs_after == 2)
 		fputs("        more of them, by --before FILE and --after FILE, tell whether they differ by more\n", out);
 }
@@ -196,7 +196,8 @@ static int put_row(const struct compare_list *list, const struct flame_compared 
 	put_shares(&item->total, layout, out);
 	fputc(item->total.significant ? '*' : ' ', out);
 	if (layouts[layout].interval)
-		fprintf(out, " %+8.2f to %+7.2f", compare_points(item->total.interval.low, 2), compare_points(item->total.interval.high, 2));
+		fprintf(out, " %+8.2f to %+7.2f", compare_points(item->total.interval.low, 2),
+			compare_points(item->total.interval.high, 2));
 	fputs("  ", out);
 	if (layouts[layout].self) {
 		put_shares(&item->self, layout, out);
@@ -213,12 +214,14 @@ static void put_titles(const struct compare_list *list, size_t layout, FILE *out
 	const char *name = list->is_paths ? "path" : "function";
 
 	if (layouts[layout].interval)
-		fprintf(out, "   total:                      %g %% interval of    self:\n  before    after   change   the change             "
-			"before    after   change   %s\n", 100 * list->comparison.options.confidence, name);
+		fprintf(out, "   total:                      %g %% interval of    self:\n"
+			"  before    after   change   the change             before    after   change   %s\n", 100 * list->comparison.options.confidence, name);
 	else if (layouts[layout].self)
-		fprintf(out, "   total:                       self:\n  before    after   change     before    after   change   %s\n", name);
+		fprintf(out, "   total:                       self:\n"
+			"  before    after   change     before    after   change   %s\n", name);
 	else
-		fprintf(out, "%s%s  change   %s\n", layouts[layout].before ? "  before " : "", layouts[layout].after ? "   after " : "", name);
+		fprintf(out, "%s%s  change   %s\n", layouts[layout].before ? "  before " : "",
+			layouts[layout].after ? "   after " : "", name);
 }
 
 static int put_rows(const struct compare_list *list, const char *title, size_t from, size_t to, size_t left_out,

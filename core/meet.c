@@ -37,15 +37,17 @@ static const char *word(const struct flame_met *m)
 
 static int convert(const struct flame_met *m, const struct flame_met *to, int64_t ratio, struct flame_diag *diag)
 {
+	flame_string unit;
 	int err;
 
 	if (ratio > 1)
-		flame_diag_add(diag, FLAME_NOTE, "%s counts %.64s, %s %.64s: both are compared in %.64s", m->name, unit_of(m).s, to->name,
-			       unit_of(to).s, unit_of(to).s);
-	err = flame_type_convert(m->profile, m->type, flame_string_copy(m->profile, to->profile, info_of(to)->unit), ratio);
+		flame_diag_add(diag, FLAME_NOTE, "%s counts %.64s, %s %.64s: both are compared in %.64s", m->name,
+			       unit_of(m).s, to->name, unit_of(to).s, unit_of(to).s);
+	unit = flame_string_copy(m->profile, to->profile, info_of(to)->unit);
+	err = flame_type_convert(m->profile, m->type, unit, ratio);
 	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(diag, FLAME_ERROR, "%s has values too large to count in %.64s as %s does: compare samples with --count",
-			       m->name, unit_of(to).s, to->name);
+		flame_diag_add(diag, FLAME_ERROR, "%s has values too large to count in %.64s as %s does: "
+			       "compare samples with --count", m->name, unit_of(to).s, to->name);
 	return err;
 }
 
@@ -57,8 +59,8 @@ static int take_unit(const struct flame_met *m, const struct flame_met *other, s
 	if (flame_unit_counts(unit))
 		return 0;
 	if (flame_numbering_of(m->profile, m->type) == FLAME_NUMBERED_VALUES) {
-		flame_diag_add(diag, FLAME_WARNING, "%s does not say what it counts and looks like numbers of samples, while %s counts %.64s: "
-			       "only shares compare. If it counts %.64s too, put \"# unit: %.64s\" on its first line",
+		flame_diag_add(diag, FLAME_WARNING, "%s does not say what it counts and looks like numbers of samples, "
+			       "while %s counts %.64s: only shares compare. If it counts %.64s too, put \"# unit: %.64s\" on its first line",
 			       m->name, other->name, unit.s, unit.s, unit.s);
 		return 0;
 	}
@@ -80,19 +82,23 @@ static int meet_units(const struct flame_met *before, const struct flame_met *af
 		return same(a, b) ? 0 : convert(before, after, finer_after, diag);
 	if (finer_before)
 		return convert(after, before, finer_before, diag);
-	flame_diag_add(diag, FLAME_ERROR, "%s counts %.64s, %s %.64s: " WAY_OUT, before->name, word(before), after->name, word(after));
+	flame_diag_add(diag, FLAME_ERROR, "%s counts %.64s, %s %.64s: " WAY_OUT, before->name, word(before), after->name,
+		       word(after));
 	return FLAME_EARG;
 }
 
-/* Time on a processor is not time off it, nor that on the clock. Where samples alone are compared, it is the user who says so. */
+/*
+ * Time on a processor is not time off it, nor that on the clock. Where samples alone are compared, it is the user who
+ * says so.
+ */
 static int check_kinds(const struct flame_met *before, const struct flame_met *after, bool count, struct flame_diag *diag)
 {
 	enum flame_value_kind a = info_of(before)->kind, b = info_of(after)->kind;
 
 	if (!a || !b || a == b)
 		return 0;
-	flame_diag_add(diag, count ? FLAME_WARNING : FLAME_ERROR, "%s is %s, %s %s: %s", before->name, flame_value_kind_name(a), after->name,
-		       flame_value_kind_name(b), count ? "what differs may be that, and not the code" : WAY_OUT);
+	flame_diag_add(diag, count ? FLAME_WARNING : FLAME_ERROR, "%s is %s, %s %s: %s", before->name,
+		       flame_value_kind_name(a), after->name, flame_value_kind_name(b), count ? "what differs may be that, and not the code" : WAY_OUT);
 	return count ? 0 : FLAME_EARG;
 }
 

@@ -71,10 +71,11 @@ static unsigned int line_width(const struct tool *tool)
 
 static int write_list(const struct tool *tool, const struct comparison *c, FILE *out)
 {
+	const char *given = tool->svg.countname;
 	const struct flame_compare_write_options options = {
 		.compare = tool->compare,
-		.before = { tool->inputs[0], tool->svg.countname ? tool->svg.countname : c->before_countname, c->before, c->before_type },
-		.after = { tool->inputs[1], tool->svg.countname ? tool->svg.countname : c->countname, c->after, c->after_type },
+		.before = { tool->inputs[0], given ? given : c->before_countname, c->before, c->before_type },
+		.after = { tool->inputs[1], given ? given : c->countname, c->after, c->after_type },
 		.warnings = (const char *const *)c->warnings,
 		.min = tool->min,
 		.top = tool->top || wants(tool, "json") ? tool->top : TABLE_TOP,
@@ -257,9 +258,12 @@ static int meet(struct tool *tool, struct comparison *c)
 
 static void tell_of_runs(const struct tool *tool)
 {
-	if (tool->compare.run_size > 0 && !tool->has_run_size && !tool->nr_more_before && !tool->nr_more_after && !tool->quiet)
-		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed (--run-size %d); "
-			     "--before FILE and --after FILE add runs that tell whether by more", FLAME_RUN_SIZE);
+	bool assumed = tool->compare.run_size > 0 && !tool->has_run_size;
+
+	if (assumed && !tool->nr_more_before && !tool->nr_more_after && !tool->quiet)
+		tool_message(tool, "note", "one run of each side: how much runs differ besides sampling is assumed "
+			     "(--run-size %d); --before FILE and --after FILE add runs that tell whether by more",
+			     FLAME_RUN_SIZE);
 }
 
 static int compare(struct tool *tool, struct comparison *c)

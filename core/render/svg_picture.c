@@ -324,8 +324,9 @@ static void make_remarks(struct picture *pic)
 			   flame_compare_test(&pic->comparison.options), 100 * pic->comparison.options.confidence,
 			   pic->comparison.nr_tests, pic->comparison.options.dispersion);
 	if (pic->comparison.nr_items && pic->comparison.options.run_size > 0)
-		add_remark(pic, "Runs: %u before, %u after; besides sampling, they are taken to differ as samples of %g do (fgdiff --run-size)%s",
-			   pic->comparison.options.runs_before, pic->comparison.options.runs_after, pic->comparison.options.run_size,
+		add_remark(pic, "Runs: %u before, %u after; besides sampling, they are taken to differ as samples of %g do "
+			   "(fgdiff --run-size)%s", pic->comparison.options.runs_before,
+			   pic->comparison.options.runs_after, pic->comparison.options.run_size,
 			   pic->comparison.options.runs_before + pic->comparison.options.runs_after > 2 ? "" :
 			   "; more runs (--before, --after) tell whether by more");
 }
