@@ -161,6 +161,8 @@ static const struct flame_remedy remedies[] = {
 	  "keep .eh_frame and .debug_frame, and copy more of the stack (--call-graph dwarf,65528)" },
 	{ "shallow", PERF, RUST, NO_POINTERS,
 	  "build with RUSTFLAGS='-C force-frame-pointers=yes', or record with --call-graph dwarf" },
+	{ "shallow", PERF, PYTHON, "this Python was built without frame pointers, so that callers could not be found",
+	  "run a Python that was built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer, or record with py-spy or austin" },
 	{ "shallow", PERF, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
 	{ "shallow", PERF, ALL, NO_POINTERS " (or perf record had no -g)",
 	  "record with -g, and build with -fno-omit-frame-pointer, or record with --call-graph dwarf" },
@@ -173,6 +175,8 @@ static const struct flame_remedy remedies[] = {
 
 	{ "rootless", DWARF, ALL, "the copies of the stack were too short, or code has no unwind tables",
 	  "copy more of the stack (--call-graph dwarf,65528), and keep .eh_frame and .debug_frame" },
+	{ "rootless", ANY, PYTHON, "this Python was built without frame pointers, so that callers could not be found",
+	  "run a Python that was built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer, or record with py-spy or austin" },
 	{ "rootless", PERF, RUST, NO_POINTERS,
 	  "build with RUSTFLAGS='-C force-frame-pointers=yes', or record with --call-graph dwarf" },
 	{ "rootless", PERF, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
@@ -195,10 +199,10 @@ static const struct flame_remedy remedies[] = {
 	{ "truncated", ANY, ALL, "stacks are deeper than the recorder keeps", "record with a larger limit; --reverse merges from the leaf" },
 
 	{ "python-loop", PERF, ALL, "the profiler sees the interpreter, and not what it runs",
-	  "start with python3 -X perf (3.12 and newer), or record with py-spy or austin" },
+	  "start with python3 -X perf (3.12 and newer, built with frame pointers), or record with py-spy or austin" },
 	{ "python-loop", PYSPY, ALL, "the interpreter's own frames are shown", "record without --native" },
 	{ "python-loop", ANY, ALL, "the profiler sees the interpreter, and not what it runs",
-	  "start with python3 -X perf (3.12 and newer), or record with py-spy or austin" },
+	  "start with python3 -X perf (3.12 and newer, built with frame pointers), or record with py-spy or austin" },
 
 	{ "interpreter", ANY, NODE, "functions that V8 has not compiled all have the interpreter's name",
 	  "start with node --interpreted-frames-native-stack, together with --perf-basic-prof" },

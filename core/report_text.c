@@ -310,7 +310,8 @@ static void put_rate(const struct writer *w)
 	if (kind == FLAME_VALUE_OFF_CPU || kind == FLAME_VALUE_LOCK || kind == FLAME_VALUE_ALLOCATION)
 		return;
 	/* The JVM looks at some threads each period, not at each thread that often. */
-	if (meta->frequency_hz && flame_recorder_of(w->part->profile, NULL) == FLAME_RECORDER_JFR &&
+	if (meta->frequency_hz &&
+	    flame_recorder_of(w->part->profile, flame_string_get(w->part->profile, meta->format).s) == FLAME_RECORDER_JFR &&
 	    flame_amount(period, 1000000000 / meta->frequency_hz, 0, (struct flame_span){ "ns", 2 }))
 		fprintf(w->out, ", of some threads every %s", period);
 	else if (meta->frequency_hz)
