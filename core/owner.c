@@ -836,6 +836,8 @@ static bool is_named_project(const struct flame_owner *o, const struct flame_cod
 	return false;
 }
 
+const char flame_owner_unmatched[] = "no pattern for the project matches";
+
 enum flame_code flame_owner_code(const struct flame_owner *o, const struct flame_code_place *place, const char **why)
 {
 	const char *reason;
@@ -846,7 +848,7 @@ enum flame_code flame_owner_code(const struct flame_owner *o, const struct flame
 			reason = "a pattern for the project matches";
 			code = FLAME_CODE_PROJECT;
 		} else if (code == FLAME_CODE_PROJECT) {
-			reason = "no pattern for the project matches";
+			reason = flame_owner_unmatched;
 			code = FLAME_CODE_LIBRARY;
 		}
 	}

@@ -55,6 +55,8 @@ struct flame_owner {
  */
 const char *flame_owner_add(struct flame_owner *o, const char *pattern);
 void flame_owner_release(struct flame_owner *o);
+/* The reason given for what would be the project's, if there were no patterns, none of which matches. */
+extern const char flame_owner_unmatched[];
 
 /*
  * Return: whose code @place is. *@why, where it is not NULL, gets the reason in static storage.

@@ -31,6 +31,10 @@
 #define RUST FLAME_RUNTIME_RUST
 #define DOTNET FLAME_RUNTIME_DOTNET
 
+#define SKIPS_CALLERS "most distributions build the C library without frame pointers: a walk along them skips the function that " \
+		      "called into it"
+#define NO_TABLES "none that keeps the frames of compiled code, which has no unwind tables: it is one of the runtime's own " \
+		  "functions that is missing"
 #define NO_POINTERS "the code keeps no frame pointers, so that its callers could not be found"
 
 /* For each finding the special cases first; the last one of an id fits all. */
@@ -42,13 +46,14 @@ static const struct flame_remedy remedies[] = {
 	{ "few-samples", BCC, ALL, "the tool ran for a short time, or sampled slowly",
 	  "give it more seconds, or a higher rate (-F 499)" },
 	{ "few-samples", ASPROF, ALL, "the recording was short or slow, or the program hardly ran",
-	  "record longer (-d 60) or more often (-i 1ms)" },
-	{ "few-samples", JFR, ALL, "the recording was short, or the program hardly ran; JFR samples every 10 or 20 ms",
-	  "record longer, or more often: settings=profile, or the period of jdk.ExecutionSample set to 10 ms" },
-	{ "few-samples", PYSPY, ALL, "the recording was short or slow", "record longer (--duration 60) or more often (--rate 500)" },
-	{ "few-samples", AUSTIN, ALL, "the recording was short or slow", "record longer (-x 60) or more often (-i 1ms)" },
+	  "record longer (-d 60) or more often (-i 997us)" },
+	{ "few-samples", JFR, ALL, "the recording was short, or the program hardly ran; JFR looks at some threads every 20 ms, with "
+	  "settings=profile every 10 ms",
+	  "record longer, with settings=profile, or with async-profiler, which samples more often" },
+	{ "few-samples", PYSPY, ALL, "the recording was short or slow", "record longer (--duration 60) or more often (--rate 499)" },
+	{ "few-samples", AUSTIN, ALL, "the recording was short or slow", "record longer (-x 60) or more often (-i 997us)" },
 	{ "few-samples", V8, ALL, "the recording was short or slow, or the program hardly ran",
-	  "record longer, or more often (node --cpu-prof-interval 200, in microseconds)" },
+	  "record longer, or more often (node --cpu-prof-interval 197, in microseconds)" },
 	{ "few-samples", GO, ALL, "the recording was short, or the program hardly ran; Go samples 100 times a second",
 	  "record longer: /debug/pprof/profile?seconds=60" },
 	{ "few-samples", ANY, ALL, "the recording was short or slow, or the program hardly ran",
@@ -58,9 +63,11 @@ static const struct flame_remedy remedies[] = {
 	  "record for 30 seconds or more of the load that matters" },
 
 	{ "low-rate", V8, ALL, "the sampler was held up: the machine was busy, or the interval too short for it",
-	  "record with a longer interval (node --cpu-prof-interval 1000), or on a machine that is less busy" },
+	  "record with a longer interval (node --cpu-prof-interval 1997), or on a machine that is less busy" },
 	{ "low-rate", PYSPY, ALL, "reading the program's memory took longer than the interval",
-	  "record at a lower rate (--rate 50), or --nonblocking" },
+	  "record at a lower rate (--rate 49), or --nonblocking" },
+	{ "low-rate", JFR, ALL, "threads waited, or ran native code: JFR samples those that run Java code",
+	  "look at its locks, sleeps and input too, or record with async-profiler (-e wall)" },
 	{ "low-rate", ANY, ALL, "threads slept for most of the time, or the sampler was held up",
 	  "look at off-CPU time too; where the program was busy, ask for a lower rate" },
 
@@ -117,13 +124,13 @@ static const struct flame_remedy remedies[] = {
 	{ "jit-unmapped", PERF, DOTNET, "the runtime compiled this code, and nobody told perf its names",
 	  "start with DOTNET_PerfMapEnabled=1, and keep /tmp/perf-PID.map" },
 	{ "jit-unmapped", ANY, JVM, "the JVM compiled this code, and nobody told the profiler its names",
-	  "start with -XX:+PreserveFramePointer and perf-map-agent, or record with async-profiler" },
+	  "start with -XX:+PreserveFramePointer and -XX:+DumpPerfMapAtExit or perf-map-agent, or record with async-profiler" },
 	{ "jit-unmapped", ANY, NODE, "V8 compiled this code, and nobody told the profiler its names",
 	  "start with node --perf-basic-prof --interpreted-frames-native-stack, and keep /tmp/perf-PID.map" },
 	{ "jit-unmapped", ANY, ALL, "this code was compiled at run time and there is no /tmp/perf-PID.map of it, or it is in a "
 	  "container's /tmp",
-	  "have the runtime write its map: node --perf-basic-prof, python3 -X perf, DOTNET_PerfMapEnabled=1, a JVM's "
-	  "perf-map-agent; a container's is in /proc/PID/root/tmp" },
+	  "have the runtime write its map: node --perf-basic-prof, python3 -X perf, DOTNET_PerfMapEnabled=1, for a JVM "
+	  "-XX:+PreserveFramePointer and perf-map-agent; a container's is in /proc/PID/root/tmp" },
 
 	{ "addresses", BPFTRACE, ALL, "the process had ended when bpftrace looked up the names, or its files are stripped",
 	  "keep the process running until bpftrace has printed, or set BPFTRACE_CACHE_USER_SYMBOLS=PER_PROGRAM" },
@@ -134,26 +141,33 @@ static const struct flame_remedy remedies[] = {
 	{ "addresses", ANY, ALL, "the names were not looked up when the profile was written",
 	  "write the profile again where the files and their debug symbols are" },
 
+	{ "unknown-any", PERF, JVM, "callers are in files without symbols, or frame pointers are missing and the callers are chance",
+	  "start with -XX:+PreserveFramePointer, or record with async-profiler; install the -dbgsym or -debuginfo packages" },
 	{ "unknown-any", PERF, ALL, "callers are in files without symbols, or frame pointers are missing and the callers are chance",
 	  "install the -dbgsym or -debuginfo packages or set DEBUGINFOD_URLS; build with -fno-omit-frame-pointer or record "
 	  "with --call-graph dwarf" },
 	{ "unknown-any", ANY, ALL, "callers are in files without symbols", "install the files' debug symbols, and do not strip" },
 
-	{ "libc-callers", PERF, ALL, "most distributions build the C library without frame pointers: a walk along them "
-	  "skips the function that called into it",
+	{ "libc-callers", ANY, JVM, SKIPS_CALLERS, NO_TABLES },
+	{ "libc-callers", ANY, NODE, SKIPS_CALLERS, NO_TABLES },
+	{ "libc-callers", ANY, GOLANG, SKIPS_CALLERS, NO_TABLES },
+	{ "libc-callers", ANY, DOTNET, SKIPS_CALLERS, NO_TABLES },
+	{ "libc-callers", PERF, ALL, SKIPS_CALLERS,
 	  "record with --call-graph dwarf; fgdoctor PID tells whether the library has frame pointers" },
-	{ "libc-callers", ANY, ALL, "most distributions build the C library without frame pointers: a walk along them "
-	  "skips the function that called into it",
+	{ "libc-callers", ANY, ALL, SKIPS_CALLERS,
 	  "record with perf --call-graph dwarf; fgdoctor PID tells whether the library has frame pointers" },
 
 	{ "shallow", DWARF, ALL, "the code has no unwind tables that fit, or the copies of the stack were too short",
 	  "keep .eh_frame and .debug_frame, and copy more of the stack (--call-graph dwarf,65528)" },
 	{ "shallow", PERF, RUST, NO_POINTERS,
 	  "build with RUSTFLAGS='-C force-frame-pointers=yes', or record with --call-graph dwarf" },
+	{ "shallow", PERF, PYTHON, "this Python was built without frame pointers, so that callers could not be found",
+	  "run a Python that was built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer, or record with py-spy or austin" },
 	{ "shallow", PERF, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
 	{ "shallow", PERF, ALL, NO_POINTERS " (or perf record had no -g)",
 	  "record with -g, and build with -fno-omit-frame-pointer, or record with --call-graph dwarf" },
 	{ "shallow", BPFTRACE, RUST, NO_POINTERS, "build with RUSTFLAGS='-C force-frame-pointers=yes'" },
+	{ "shallow", BPFTRACE, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
 	{ "shallow", BPFTRACE, ALL, NO_POINTERS, "build with -fno-omit-frame-pointer, or record with perf --call-graph dwarf" },
 	{ "shallow", BCC, ALL, NO_POINTERS, "build with -fno-omit-frame-pointer, or record with perf --call-graph dwarf" },
 	{ "shallow", ASPROF, ALL, "the native part of the stacks could not be walked", "record with --cstack vm or --cstack dwarf" },
@@ -161,11 +175,14 @@ static const struct flame_remedy remedies[] = {
 
 	{ "rootless", DWARF, ALL, "the copies of the stack were too short, or code has no unwind tables",
 	  "copy more of the stack (--call-graph dwarf,65528), and keep .eh_frame and .debug_frame" },
+	{ "rootless", ANY, PYTHON, "this Python was built without frame pointers, so that callers could not be found",
+	  "run a Python that was built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer, or record with py-spy or austin" },
 	{ "rootless", PERF, RUST, NO_POINTERS,
 	  "build with RUSTFLAGS='-C force-frame-pointers=yes', or record with --call-graph dwarf" },
 	{ "rootless", PERF, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
 	{ "rootless", PERF, ALL, NO_POINTERS, "build with -fno-omit-frame-pointer, or record with --call-graph dwarf" },
 	{ "rootless", BPFTRACE, RUST, NO_POINTERS, "build with RUSTFLAGS='-C force-frame-pointers=yes'" },
+	{ "rootless", ANY, JVM, NO_POINTERS, "start with -XX:+PreserveFramePointer, or record with async-profiler" },
 	{ "rootless", ANY, ALL, NO_POINTERS, "build with -fno-omit-frame-pointer, or record with perf --call-graph dwarf" },
 
 	{ "truncated", DWARF, ALL, "stacks are deeper than what perf copied of them",
@@ -178,14 +195,14 @@ static const struct flame_remedy remedies[] = {
 	  "raise kernel.perf_event_max_stack before the recording; --reverse merges from the leaf" },
 	{ "truncated", ASPROF, ALL, "stacks are deeper than the profiler keeps, 2048 by default", "record with a larger -j DEPTH" },
 	{ "truncated", JFR, ALL, "stacks are deeper than the JVM keeps, 64 by default",
-	  "start with -XX:FlightRecorderOptions=stackdepth=512, or jcmd PID JFR.configure stackdepth=512" },
+	  "start with -XX:FlightRecorderOptions=stackdepth=512, or before the first recording jcmd PID JFR.configure stackdepth=512" },
 	{ "truncated", ANY, ALL, "stacks are deeper than the recorder keeps", "record with a larger limit; --reverse merges from the leaf" },
 
 	{ "python-loop", PERF, ALL, "the profiler sees the interpreter, and not what it runs",
-	  "start with python3 -X perf (3.12 and newer), or record with py-spy or austin" },
+	  "start with python3 -X perf (3.12 and newer, built with frame pointers), or record with py-spy or austin" },
 	{ "python-loop", PYSPY, ALL, "the interpreter's own frames are shown", "record without --native" },
 	{ "python-loop", ANY, ALL, "the profiler sees the interpreter, and not what it runs",
-	  "start with python3 -X perf (3.12 and newer), or record with py-spy or austin" },
+	  "start with python3 -X perf (3.12 and newer, built with frame pointers), or record with py-spy or austin" },
 
 	{ "interpreter", ANY, NODE, "functions that V8 has not compiled all have the interpreter's name",
 	  "start with node --interpreted-frames-native-stack, together with --perf-basic-prof" },

@@ -310,7 +310,8 @@ static void put_rate(const struct writer *w)
 	if (kind == FLAME_VALUE_OFF_CPU || kind == FLAME_VALUE_LOCK || kind == FLAME_VALUE_ALLOCATION)
 		return;
 	/* The JVM looks at some threads each period, not at each thread that often. */
-	if (meta->frequency_hz && flame_recorder_of(w->part->profile, NULL) == FLAME_RECORDER_JFR &&
+	if (meta->frequency_hz &&
+	    flame_recorder_of(w->part->profile, flame_string_get(w->part->profile, meta->format).s) == FLAME_RECORDER_JFR &&
 	    flame_amount(period, 1000000000 / meta->frequency_hz, 0, (struct flame_span){ "ns", 2 }))
 		fprintf(w->out, ", of some threads every %s", period);
 	else if (meta->frequency_hz)
@@ -539,6 +540,57 @@ static void put_heading(const struct writer *w, const char *level, const char *t
 	fprintf(w->out, "\n%s%s\n%s", level, text, w->style->is_markdown ? "\n" : "");
 }
 
+#define SUGGESTED_MAX 3
+
+/* The functions that most is spent in of those that would be the project's, if no pattern said otherwise. */
+static size_t find_unmatched(const struct writer *w, uint32_t found[SUGGESTED_MAX])
+{
+	const struct flame_functions *f = &w->part->f;
+	size_t nr = 0;
+
+	for (uint32_t i = 1; i < f->nr_functions; i++) {
+		size_t at = nr < SUGGESTED_MAX ? nr++ : SUGGESTED_MAX;
+
+		if (f->functions[i].why != flame_owner_unmatched || !f->functions[i].total) {
+			nr -= at < SUGGESTED_MAX;
+			continue;
+		}
+		for (; at && f->functions[found[at - 1]].self < f->functions[i].self; at--) {
+			if (at < SUGGESTED_MAX)
+				found[at] = found[at - 1];
+		}
+		if (at < SUGGESTED_MAX)
+			found[at] = i;
+	}
+	return nr;
+}
+
+/* No path has an owner: what to do about it. */
+static void put_ownerless(const struct writer *w)
+{
+	uint32_t found[SUGGESTED_MAX];
+	bool matches = false;
+	size_t nr;
+
+	for (uint32_t i = 1; i < w->part->f.nr_functions; i++)
+		matches |= w->part->f.functions[i].code == FLAME_CODE_PROJECT;
+	if (!w->r->owner || !w->r->owner->nr_patterns) {
+		fputs("No function of the project was found on them; --project REGEX tells which are.", w->out);
+	} else if (matches) {
+		fputs("What --project matches is on none of them.", w->out);
+	} else {
+		nr = find_unmatched(w, found);
+		fputs("No function, file or module matches --project.", w->out);
+		for (size_t i = 0; i < nr; i++) {
+			fputs(i ? ", " : " Without it the project's are, among others: ", w->out);
+			put_name(w, found[i]);
+			put_function_place(w, found[i], w->part->f.functions[found[i]].line);
+		}
+		fputs(nr ? "." : "", w->out);
+	}
+	fputs(w->style->is_markdown ? "\n\n" : "\n", w->out);
+}
+
 static void put_paths(const struct writer *w)
 {
 	const struct flame_report_part *part = w->part;
@@ -549,8 +601,7 @@ static void put_paths(const struct writer *w)
 	for (size_t i = 0; i < part->nr_paths; i++)
 		any |= part->paths[i].is_owned;
 	if (!any && part->nr_paths)
-		fprintf(w->out, "No function of the project was found on them; --project REGEX tells which are.%s",
-			w->style->is_markdown ? "\n\n" : "\n");
+		put_ownerless(w);
 	else if (part == w->r->parts && part->nr_paths)
 		fprintf(w->out, "Each ends with its owner, the project's function nearest to the leaf%s",
 			w->style->is_markdown ? ".\n\n" : ".\n");

@@ -99,6 +99,7 @@ struct doctor_target {
 	long pid;
 	const char *name;		/* as it was given */
 	char *exe;			/* program's path, as it sees it; owned; NULL: unknown */
+	bool is_shimmed;		/* exe is what the shim that was named starts */
 	char *script;			/* that the program interprets; owned; NULL: none */
 	const char *const *arguments;	/* of a command, with its name; ended by NULL */
 	char *words, *environment;	/* of a process, each ended by a NUL; owned */
@@ -107,6 +108,7 @@ struct doctor_target {
 	enum doctor_runtime runtime;
 	unsigned int version;		/* of Python: 312 is 3.12; of Java: 17; 0: unknown */
 	bool embeds_python;
+	bool is_zombie;
 	bool other_user, other_pid_namespace, other_mount_namespace;
 	long inner_pid;			/* in its own PID namespace */
 	bool agent, jitdump, perf_map;

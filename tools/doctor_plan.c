@@ -20,7 +20,8 @@ static char *quote_command(const struct doctor_target *t, const char *extra)
 	char *text = strdup("");
 
 	for (size_t i = 0; text && t->arguments && t->arguments[i]; i++) {
-		char *word = doctor_quote(t->arguments[i]), *more;
+		/* What a shim starts is recorded without the shim. */
+		char *word = doctor_quote(!i && t->is_shimmed ? t->exe : t->arguments[i]), *more;
 
 		more = word ? doctor_format("%s%s%s%s%s", text, i ? " " : "", word, !i && extra && *extra ? " " : "",
 					    !i && extra ? extra : "") : NULL;
@@ -70,18 +71,19 @@ static bool has_option(const struct doctor_target *t, const char *option, const 
 static const char *const jvm_variables[] = { "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", NULL };
 static const char *const node_variables[] = { "NODE_OPTIONS", NULL };
 
+/* What Go's compiler and those at run time make has no unwind tables: there is nothing but frame pointers. */
+static bool has_no_tables(enum doctor_runtime runtime)
+{
+	return runtime == RUNTIME_JVM || runtime == RUNTIME_NODE || runtime == RUNTIME_DOTNET || runtime == RUNTIME_GO;
+}
+
 /* Return: perf's option for callchains. Says why where it is not by frame pointers. */
 static const char *callgraph(struct doctor *d)
 {
-	static const bool always[] = {
-		[RUNTIME_NATIVE] = false, [RUNTIME_JVM] = true, [RUNTIME_NODE] = true, [RUNTIME_PYTHON] = false,
-		[RUNTIME_RUBY] = false, [RUNTIME_DOTNET] = true, [RUNTIME_GO] = true,
-	};
 	const struct doctor_target *t = &d->target;
 	int share = pointers_of(t->main);
 
-	/* What Go's compiler and those at run time make has no CFI: there is nothing but frame pointers. */
-	if (always[t->runtime] || share >= POINTERS_ENOUGH)
+	if (has_no_tables(t->runtime) || share >= POINTERS_ENOUGH)
 		return "-g";
 	if (share < 0)
 		doctor_find(d, DOCTOR_NOTE, "whether the program keeps frame pointers is unknown: DWARF "
@@ -111,8 +113,9 @@ static void find_torn_libraries(struct doctor *d)
 	}
 	if (*names)
 		doctor_find(d, DOCTOR_NOTE, "few functions keep a frame pointer in %s: stacks that end there "
-					    "lack the function that called it; --call-graph dwarf in place of "
-					    "-g has it", names);
+					    "lack the function that called it%s", names,
+			    has_no_tables(t->runtime) || t->runtime == RUNTIME_PYTHON ? "" :
+			    "; --call-graph dwarf in place of -g has it");
 }
 
 /* ---- perf ---- */
@@ -236,23 +239,63 @@ static void plan_perf(struct doctor *d, const char *title, const char *extra, co
 		swap_last_plans(d);
 }
 
+/* Return: the C library of the target, where that is known to keep few frame pointers. */
+static const struct doctor_module *torn_libc(const struct doctor_target *t)
+{
+	for (size_t i = 0; i < t->nr_modules; i++) {
+		const struct doctor_module *m = &t->modules[i];
+		int share = m->examined ? pointers_of(m) : -1;
+
+		if ((!strncmp(doctor_base(m->path), "libc.so", 7) || !strncmp(doctor_base(m->path), "ld-musl", 7)) &&
+		    share >= 0 && share < POINTERS_ENOUGH)
+			return m;
+	}
+	return NULL;
+}
+
+/* Nearly all stacks of threads that wait end in the C library. Return: perf's option; *@remark: what lacks, or NULL. */
+static const char *offcpu_callgraph(const struct doctor *d, char **remark)
+{
+	const struct doctor_target *t = &d->target;
+	const struct doctor_module *libc = torn_libc(t);
+	int share = pointers_of(t->main);
+	/* What Python writes for perf has no tables either. */
+	bool only_pointers = has_no_tables(t->runtime) || t->runtime == RUNTIME_PYTHON;
+
+	*remark = NULL;
+	if (!only_pointers && (share < POINTERS_ENOUGH || libc)) {
+		if (libc && share >= POINTERS_ENOUGH)
+			*remark = doctor_format("by DWARF, as %d %% of the functions of %s keep a frame pointer, and most stacks "
+						"of what waits end there: -g would skip the function that called it",
+						pointers_of(libc), doctor_base(libc->path));
+		return "--call-graph dwarf";
+	}
+	if (libc && t->runtime != RUNTIME_GO)
+		*remark = doctor_format("%d %% of the functions of %s keep a frame pointer, and most stacks of what waits end "
+					"there: the function that called it is missing", pointers_of(libc), doctor_base(libc->path));
+	else if (share >= 0 && share < POINTERS_ENOUGH)
+		*remark = doctor_format("callchains by frame pointers, which %d %% of the program's functions keep: what it "
+					"waits for in the kernel is right, who called it is torn", share);
+	return "-g";
+}
+
 static void check_offcpu(struct doctor *d, struct doctor_plan *plan, const char *command)
 {
-	struct permission_request request = { .kernel = true, .cpus = true, .tracepoint = true, .command = command,
-					      .starts = d->target.kind == TARGET_PROGRAM };
-	int error = permission_expect(&d->host, &request), share = pointers_of(d->target.main);
+	struct permission_request request = { .kernel = true, .tracepoint = true, .other_user = d->target.other_user,
+					      .command = command, .starts = d->target.kind == TARGET_PROGRAM };
+	int error = permission_expect(&d->host, &request);
 
-	if (share >= 0 && share < POINTERS_ENOUGH)
-		plan->remark = doctor_format("callchains by frame pointers, which %d %% of the program's "
-					     "functions keep: what it waits for in the kernel is right, who "
-					     "called it is torn",
-					     share);
+	/* What forbids all events comes before what forbids these. */
+	if (d->tried && d->clock_error && d->host.seccomp && d->host.paranoid <= 2) {
+		request.kernel = request.tracepoint = false;
+		error = d->clock_error;
+	}
 	find_missing(d, plan, DOCTOR_PERF, perf_package);
 	if (!d->tracefs) {
 		plan->ready = false;
 		if (!plan->missing)
-			plan->missing = strdup("sched:sched_switch: /sys/kernel/tracing is not mounted, or only "
-					       "root may read it");
+			plan->missing = strdup("sched:sched_switch: /sys/kernel/tracing is not mounted, or only root may read it "
+					       "(sudo mount -o remount,mode=755 /sys/kernel/tracing lets all users)");
 	}
 	if (!error && d->tried)
 		error = d->kernel_error;
@@ -262,25 +305,25 @@ static void check_offcpu(struct doctor *d, struct doctor_plan *plan, const char 
 	permission_explain(&d->host, &request, error, &plan->needs);
 }
 
-/* Blocked time, from what the scheduler does: a tracepoint on all CPUs. */
+/* Blocked time, from what the scheduler does: a tracepoint, and a record of when a thread goes on. */
 static void plan_offcpu(struct doctor *d, const char *extra)
 {
 	struct doctor_plan *plan = doctor_plan_add(d, "off-cpu", "Off the CPU: where it waits, for locks, disks, other processes");
-	const struct doctor_target *t = &d->target;
-	char *what = t->kind == TARGET_PROGRAM ? quote_command(t, extra) : doctor_format("sleep %u", d->seconds);
-	char *command = what ? doctor_format("perf record -a -g -e sched:sched_switch -o offcpu.data -- %s", what) : NULL;
+	char *remark, *target = perf_target(d, "offcpu.data", extra);
+	const char *chains = offcpu_callgraph(d, &remark);
+	char *command = target ? doctor_format("perf record -e sched:sched_switch --switch-events %s %s", chains, target) : NULL;
 
 	if (plan && command) {
+		plan->remark = remark;
+		remark = NULL;
 		doctor_step(d, plan, "%s", command);
-		if (t->kind == TARGET_PROCESS)
-			doctor_step(d, plan, "fgrender --offcpu --pid --only '-%ld$' offcpu.data -o "
-					     "offcpu.svg", t->pid);
-		else
-			doctor_step(d, plan, "fgrender --offcpu offcpu.data -o offcpu.svg");
+		doctor_step(d, plan, "fgrender --offcpu offcpu.data -o offcpu.svg");
+		doctor_step(d, plan, "fgreport offcpu.data");
 		check_offcpu(d, plan, command);
 	}
+	free(remark);
 	free(command);
-	free(what);
+	free(target);
 }
 
 /* ---- runtimes ---- */
@@ -332,7 +375,7 @@ static void plan_asprof(struct doctor *d)
 		doctor_find(d, DOCTOR_NOTE, "asprof -e cpu leaves out the kernel while "
 					    "kernel.perf_event_paranoid is above 1");
 	plan = doctor_plan_add(d, "off-cpu", "Running or waiting: all threads, by the clock on the wall");
-	doctor_step(d, plan, "asprof -e wall -i 20ms -t -d %u -f wall.jfr %ld", d->seconds, pid);
+	doctor_step(d, plan, "asprof -e wall -i 19ms -t -d %u -f wall.jfr %ld", d->seconds, pid);
 	doctor_step(d, plan, "fgrender --threads wall.jfr -o wall.svg");
 	need_same_user(d, plan, "asprof");
 }
@@ -358,7 +401,7 @@ static void plan_jfr(struct doctor *d)
 	doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
 	if (plan && t->kind == TARGET_PROCESS)
 		find_missing(d, plan, DOCTOR_JCMD, "jcmd, which comes with the JDK; or async-profiler (asprof)");
-	doctor_find(d, DOCTOR_NOTE, "JFR sees Java code only, 50 or 100 times a second; async-profiler (asprof) "
+	doctor_find(d, DOCTOR_NOTE, "JFR sees Java code only, of some threads every 10 or 20 ms; async-profiler (asprof) "
 				    "also sees the JVM, native code and the kernel");
 	plan = doctor_plan_add(d, "off-cpu", "Off the CPU: time in locks, of the same recording");
 	doctor_step(d, plan, "fgrender -e lock %sflame.jfr -o lock.svg",
@@ -583,6 +626,28 @@ static void plan_host(struct doctor *d)
 	permission_explain(&d->host, &all, error, &plan->needs);
 }
 
+/*
+ * Kernels and programs have timers at round rates: a sampler at one of these meets them always or never. And none may
+ * be faster than the kernel allows.
+ */
+static void choose_frequency(struct doctor *d)
+{
+	long highest = d->host.max_sample_rate;
+	unsigned int asked = d->frequency;
+	bool lower = highest > 0 && d->frequency > highest;
+
+	if (lower)
+		d->frequency = (unsigned int)highest;
+	while (d->frequency > 1 && (d->frequency % 10 == 0 || d->frequency % 25 == 0))
+		d->frequency--;
+	if (lower)
+		doctor_find(d, DOCTOR_NOTE, "%u Hz is above kernel.perf_event_max_sample_rate, which is %ld: the commands "
+					    "have %u Hz", asked, highest, d->frequency);
+	else if (d->frequency != asked)
+		doctor_find(d, DOCTOR_NOTE, "%u Hz would be in step with timers, which run at such rates too: the "
+					    "commands have %u Hz", asked, d->frequency);
+}
+
 void doctor_plan(struct doctor *d)
 {
 	static void (*const plans[])(struct doctor *d) = {
@@ -594,6 +659,7 @@ void doctor_plan(struct doctor *d)
 
 	if (t->stops)
 		return;
+	choose_frequency(d);
 	if (!d->has_counters)
 		doctor_find(d, DOCTOR_NOTE, "there are no hardware counters here, as in most virtual machines: "
 					    "cpu-clock samples by the kernel's timer");

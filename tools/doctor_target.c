@@ -21,6 +21,7 @@
 #define NEEDED_MAX 64		/* libraries of a program that are looked for */
 #define SHOWN_MAX 200		/* bytes of a command line that are shown */
 #define LINK_MAX_BYTES 8192
+#define WORD_MAX 4096		/* bytes of a file with a version */
 
 /* ---- what it was started with ---- */
 
@@ -389,6 +390,8 @@ static void read_status(struct doctor *d)
 	while (rest && (line = strsep(&rest, "\n"))) {
 		if (starts(line, "NSpid:"))
 			t->inner_pid = last_number(line + 6);
+		else if (starts(line, "State:\tZ"))
+			t->is_zombie = true;
 		else if (sscanf(line, "Uid: %ld %ld %ld", &ids[0], &ids[1], &ids[2]) == 3)
 			t->other_user = ids[0] != d->host.uid || ids[1] != d->host.uid || ids[2] != d->host.uid;
 		else if (sscanf(line, "Threads: %ld", &threads) != 1)
@@ -470,15 +473,24 @@ static void explain_no_exe(struct doctor *d, int error)
 	struct doctor_target *t = &d->target;
 	struct doctor_finding *f;
 
+	if (t->is_zombie) {
+		doctor_find(d, DOCTOR_PROBLEM, "process %ld has ended, and waits for its parent to take notice (a zombie): there "
+					       "is nothing to record", t->pid);
+		t->stops = true;
+		return;
+	}
 	if (error == ENOENT && !t->words_len) {
-		stop(d, "it is a thread of the kernel, or a process that has ended: there is no program to examine");
+		stop(d, "it is a thread of the kernel: there is no program to examine. What it does is seen where whole CPUs "
+			"are recorded; fgdoctor without a pid tells how");
 		return;
 	}
 	t->stops = true;
 	f = doctor_find(d, DOCTOR_PROBLEM, "process %ld cannot be examined: %s. It is another user's, or "
 					   "protected", t->pid,
 			strerror(error));
-	if (!permission_is_privileged(&d->host) && !d->host.no_new_privs)
+	if (d->host.user_namespace)
+		doctor_remedy(f, "outside of this user namespace", "sudo fgdoctor %ld", t->pid);
+	else if (!permission_is_privileged(&d->host) && !d->host.no_new_privs)
 		doctor_remedy(f, "as root", "sudo fgdoctor %ld", t->pid);
 }
 
@@ -654,6 +666,96 @@ static bool is_shell(const char *path)
 	return false;
 }
 
+/* Managers of versions: their directory's name, the variable that chooses, and the file that does below it. */
+static const struct manager {
+	const char *directory, *variable, *file;
+} managers[] = {
+	{ "pyenv", "PYENV_VERSION", ".python-version" }, { "rbenv", "RBENV_VERSION", ".ruby-version" },
+	{ "nodenv", "NODENV_VERSION", ".node-version" },
+};
+
+/* The first word of a file, to be freed; NULL: there is no such file. */
+static char *first_word(char *text)
+{
+	if (text)
+		text[strcspn(text, ": \t\r\n")] = '\0';
+	return text;
+}
+
+/* Which version of @m below @home is started: by the environment, a file here or above, or its own. Below a root: its own. */
+static char *chosen_version(const struct doctor *d, const struct manager *m, const char *home)
+{
+	const char *variable = *d->root ? NULL : getenv(m->variable);
+	char *dir = *d->root ? NULL : getcwd(NULL, 0), *text = variable ? strdup(variable) : NULL;
+	size_t len;
+
+	while (!text && dir && *dir) {
+		text = doctor_read_at(WORD_MAX, &len, "%s/%s", dir, m->file);
+		*strrchr(dir, '/') = '\0';
+	}
+	if (!text)
+		text = doctor_read_at(WORD_MAX, &len, "%s%s/version", d->root, home);
+	free(dir);
+	return first_word(text);
+}
+
+/* The command that PATH finds behind the directory of the shim. Return: its path, to be freed; NULL for none. */
+static char *behind_shims(const struct doctor *d, const char *shim)
+{
+	const char *path = getenv("PATH");
+	char *at = strdup(path ? path : ""), *rest = at, *dir, *found = NULL;
+
+	while (at && !found && (dir = strsep(&rest, ":"))) {
+		char *below = doctor_format("%s%s/%s", d->root, dir, doctor_base(shim));
+
+		if (below && *dir && strncmp(shim, dir, strlen(dir)) && !access(below, X_OK))
+			found = strdup(below + strlen(d->root));
+		free(below);
+	}
+	free(at);
+	return found;
+}
+
+/* A script "HOME/shims/python3" starts HOME/versions/VERSION/bin/python3. It is not run to be asked. */
+static char *shim_target(const struct doctor *d, const char *script)
+{
+	const char *shims = strstr(script, "/shims/");
+	char *home = shims ? strndup(script, (size_t)(shims - script)) : NULL, *version = NULL, *path = NULL, *below;
+
+	for (size_t i = 0; home && !version && i < sizeof(managers) / sizeof(*managers); i++) {
+		const char *base = doctor_base(home);
+
+		if (!strcmp(base + (*base == '.'), managers[i].directory))
+			version = chosen_version(d, &managers[i], home);
+	}
+	if (version && !strchr(version, '/') && strcmp(version, "system"))
+		path = doctor_format("%s/versions/%s/bin/%s", home, version, doctor_base(script));
+	below = path ? doctor_format("%s%s", d->root, path) : NULL;
+	if (version && (!below || access(below, X_OK))) {
+		free(path);
+		path = behind_shims(d, script);
+	}
+	free(below);
+	free(version);
+	free(home);
+	return path;
+}
+
+static void follow_shim(struct doctor *d)
+{
+	struct doctor_target *t = &d->target;
+	char *path = shim_target(d, t->script);
+
+	if (!path)
+		return;
+	doctor_find(d, DOCTOR_NOTE, "%s only chooses a version: what it starts is %s", t->script, path);
+	free(t->exe);
+	free(t->script);
+	t->exe = path;
+	t->script = NULL;
+	t->is_shimmed = true;
+}
+
 static void examine_program(struct doctor *d)
 {
 	struct doctor_target *t = &d->target;
@@ -662,6 +764,8 @@ static void examine_program(struct doctor *d)
 		t->stops = true;
 		return;
 	}
+	if (t->script && is_shell(t->exe))
+		follow_shim(d);
 	if (t->script)
 		doctor_text(d, DOCTOR_TARGET, "script", t->script, NULL);
 	resolve(d);
@@ -711,9 +815,10 @@ static void find_program(struct doctor *d, const char *name)
 	if (!below || stat(below, &st)) {
 		t->stops = true;
 		doctor_find(d, DOCTOR_PROBLEM, "%s: %s", t->exe, strerror(errno));
-	} else if (!S_ISREG(st.st_mode)) {
+	} else if (!S_ISREG(st.st_mode) || !st.st_size) {
 		t->stops = true;
-		doctor_find(d, DOCTOR_PROBLEM, "%s is no file", t->exe);
+		doctor_find(d, DOCTOR_PROBLEM, "%s is %s, not a program", t->exe,
+			    S_ISDIR(st.st_mode) ? "a directory" : S_ISREG(st.st_mode) ? "an empty file" : "no ordinary file");
 	}
 	free(below);
 }

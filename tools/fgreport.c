@@ -99,6 +99,20 @@ static int add_other_kinds(struct inputs *in, size_t i)
 	return err;
 }
 
+/* A pattern that fits nothing is likely mistyped. */
+static void warn_unmatched(const struct inputs *in, size_t input, const struct flame_report_part *part)
+{
+	const struct flame_functions *f = &part->f;
+	bool matches = !in->tool->owner.nr_patterns;
+	struct flame_diag diag = { 0 };
+
+	for (uint32_t i = 1; !matches && i < f->nr_functions; i++)
+		matches = f->functions[i].code == FLAME_CODE_PROJECT;
+	if (!matches)
+		flame_diag_add(&diag, FLAME_WARNING, "no function, file or module matches --project: nothing in it is the project's");
+	tool_print_diag(in->tool, input, &diag);
+}
+
 /* Return: the status to exit with, -1 to go on. */
 static int add(struct inputs *in, size_t i, bool is_offcpu)
 {
@@ -120,6 +134,8 @@ static int add(struct inputs *in, size_t i, bool is_offcpu)
 		return 2;
 	}
 	err = flame_report_add(&in->report, p, type, is_offcpu && !kind ? FLAME_VALUE_OFF_CPU : kind, name_of(in, i));
+	if (!err)
+		warn_unmatched(in, i, &in->report.parts[in->report.nr_parts - 1]);
 	if (!err && flame_is_differential(p, &before, &type) && !in->report.has_before)
 		err = flame_report_compare(&in->report, p, before, name_of(in, i));
 	else if (!err && !in->tool->read.event && !is_offcpu)

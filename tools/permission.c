@@ -24,6 +24,16 @@
 
 static const char out_of_container[] = "outside of the container, where the process has another pid";
 
+/* What changes the host cannot be done where sudo gives no rights. */
+static const char *for_all_users(const struct permission_host *host)
+{
+	if (host->user_namespace)
+		return "outside of this user namespace, for all users of the host, until it starts again";
+	if (host->no_new_privs)
+		return "from a shell without no_new_privs, for all users of the host, until it starts again";
+	return "for all users of the host, until it starts again";
+}
+
 static FILE *open_below(const char *root, const char *path)
 {
 	char name[PATH_MAX];
@@ -230,7 +240,7 @@ static void advise_capability(const struct permission_host *host, const struct p
 	const char *program = request->program ? request->program : "perf";
 
 	if (host->user_namespace) {
-		advise(answer, out_of_container, "sudo %s ...", program);
+		advise_sudo(request, "outside of this user namespace; in a container's, processes have other pids outside", answer);
 		return;
 	}
 	if (host->no_new_privs)
@@ -254,7 +264,7 @@ static void explain_paranoid(const struct permission_host *host, const struct pe
 	    rule->highest, capability_name(host),
 	    host->user_namespace ? " outside of this user namespace" : "");
 	advise_capability(host, request, answer);
-	advise(answer, "for all users of the host, until it starts again", "sudo sysctl kernel.perf_event_paranoid=%ld",
+	advise(answer, for_all_users(host), "sudo sysctl kernel.perf_event_paranoid=%ld",
 	       rule->highest);
 }
 
@@ -306,7 +316,7 @@ static void explain_buffer(const struct permission_host *host, int error, struct
 		    host->mlock_kb);
 	advise(answer, "for this shell, as far as its hard limit goes", "ulimit -l unlimited");
 	if (host->mlock_kb != PERMISSION_UNKNOWN && host->mlock_kb < LONG_MAX / 4)
-		advise(answer, "for all users of the host, until it starts again", "sudo sysctl kernel.perf_event_mlock_kb=%ld",
+		advise(answer, for_all_users(host), "sudo sysctl kernel.perf_event_mlock_kb=%ld",
 		       host->mlock_kb * 4);
 }
 
@@ -319,7 +329,7 @@ static void explain_invalid(const struct permission_host *host, const struct per
 	}
 	say(answer, "%ld Hz is above kernel.perf_event_max_sample_rate, which is %ld: use a lower frequency",
 	    request->frequency, host->max_sample_rate);
-	advise(answer, "for all users of the host, until it starts again", "sudo sysctl kernel.perf_event_max_sample_rate=%ld",
+	advise(answer, for_all_users(host), "sudo sysctl kernel.perf_event_max_sample_rate=%ld",
 	       request->frequency);
 }
 
