@@ -94,6 +94,8 @@ size_t record_threads_besides(struct record_target *t, const int32_t *pids, size
 
 bool record_threads_follow(struct record_target *t)
 {
+	if (!t->nr_tids)
+		return true;
 	if (!array_reserve((void **)&t->followed, &t->room_followed, t->nr_followed + t->nr_tids, sizeof(*t->followed)))
 		return false;
 	for (size_t i = 0; i < t->nr_tids; i++)
