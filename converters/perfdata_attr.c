@@ -325,6 +325,7 @@ static void note_rate(struct perfdata *pd, const struct perfdata_attr *a)
 static flame_type make_type(struct perfdata *pd, struct perfdata_attr *a)
 {
 	note_rate(pd, a);
+	flame_meta(pd->rd->profile)->copied_stacks |= (a->sample_type & PERFDATA_STACK_USER) != 0;
 	if (!a->name)
 		a->name = make_name(pd, a);
 	if (!a->name)

@@ -274,6 +274,7 @@ struct flame_meta {
 	uint32_t frequency_hz;	/* that samples were asked for, a CPU or a thread */
 	uint32_t depth_max;	/* frames that the recorder keeps of a stack at most */
 	uint32_t nr_cpus;	/* of the machine */
+	bool copied_stacks;	/* parts of the stack were recorded, to be unwound */
 };
 
 /* What is known of @p's recording, to be read and filled in; owned by @p. */

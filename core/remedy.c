@@ -300,7 +300,7 @@ enum flame_recorder flame_recorder_of(const struct flame_profile *p, const char 
 	struct flame_span command = flame_string_get(p, flame_meta_get(p)->command);
 	enum flame_recorder recorder = base_recorder(p, format);
 
-	if (recorder == PERF && (span_find(command, "graph dwarf") < command.len ||
+	if (recorder == PERF && (flame_meta_get(p)->copied_stacks || span_find(command, "graph dwarf") < command.len ||
 				 span_find(command, "graph=dwarf") < command.len))
 		return DWARF;
 	return recorder;

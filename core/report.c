@@ -293,6 +293,18 @@ static bool ends_in_scheduler(const struct flame_report_part *part)
 	return found > 0.8 * all && (double)nr_found > 0.8 * (double)nr;
 }
 
+/* Python's interpreter is where its functions run: only without these it is worth a hint. */
+static void drop_python_hint(struct flame_report_part *part)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < part->nr_hints; i++) {
+		if (strcmp(part->hints[i].hint->id, "python-eval") != 0 || part->quality.shares.python_loop >= 0.1)
+			part->hints[nr++] = part->hints[i];
+	}
+	part->nr_hints = nr;
+}
+
 static int read_part(struct flame_report *r, struct flame_report_part *part)
 {
 	struct flame_quality_options quality = { .count = r->options.count };
@@ -315,7 +327,10 @@ static int read_part(struct flame_report *r, struct flame_report_part *part)
 	    flame_report_find_paths(part, &r->options))
 		return FLAME_ENOMEM;
 	part->nr_hints = flame_hints_give(&part->f, part->kind, part->hints);
-	return part->nr_hints == SIZE_MAX ? FLAME_ENOMEM : 0;
+	if (part->nr_hints == SIZE_MAX)
+		return FLAME_ENOMEM;
+	drop_python_hint(part);
+	return 0;
 }
 
 void flame_report_init(struct flame_report *r, const struct flame_report_options *options, struct flame_owner *owner)

@@ -497,6 +497,32 @@ static void plan_pyspy(struct doctor *d)
 	free(command);
 }
 
+/*
+ * Since 3.13 Python writes unwind tables for the names that it gives perf: no frame pointers are needed. Names and tables are
+ * put into the recording when it is over.
+ */
+static void plan_perf_jit(struct doctor *d)
+{
+	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
+	static const char chains[] = "-k 1 --call-graph dwarf";
+	char *target = perf_target(d, "perf.data", "-X perf_jit"), *user;
+	char *all = target ? perf_record(d, false, chains, target) : NULL;
+	bool user_only;
+
+	if (plan && all) {
+		plan->ready = may_record(d, plan, all, &user_only);
+		user = perf_record(d, true, chains, target);
+		doctor_step(d, plan, "%s", user_only && user ? user : all);
+		free(user);
+		doctor_step(d, plan, "perf inject --jit -i perf.data -o perf.jit.data");
+		doctor_step(d, plan, "fgconv perf.jit.data -o flame.folded");
+		doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
+		doctor_step(d, plan, "fgreport perf.jit.data");
+	}
+	free(all);
+	free(target);
+}
+
 /* Since 3.12 Python names its functions for perf, if it is asked to and keeps frame pointers. */
 static void plan_python(struct doctor *d)
 {
@@ -529,6 +555,8 @@ static void plan_python(struct doctor *d)
 		doctor_find(d, DOCTOR_NOTE, "perf sees the interpreter's functions (_PyEval_EvalFrameDefault), "
 					    "not those of Python%s",
 			    can && share >= POINTERS_ENOUGH ? ", unless it is started with -X perf" : "");
+	if (t->version >= 313 && t->kind == TARGET_PROGRAM && d->programs[DOCTOR_PERF] && !d->programs[DOCTOR_PYSPY])
+		plan_perf_jit(d);
 	plan_pyspy(d);
 	if (!d->programs[DOCTOR_PYSPY])
 		plan_perf(d, "On the CPU: what the interpreter itself does, without Python's functions", "", NULL);
