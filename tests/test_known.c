@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_known.c - paths that are fed without what is known of them make the same profile as paths that are pushed whole.
+ * test_known.c - paths that are fed without what is known of them make the same profile as paths that are pushed whole;
+ * so do samples of paths that are remembered by a number.
  */
 #define _GNU_SOURCE
 #include <setjmp.h>
@@ -15,6 +16,7 @@
 
 #define MAX_DEPTH 60
 #define NR_NAMES 26
+#define NR_NUMBERS 50
 
 static void name_frames(struct flame_profile *p, flame_frame *frames)
 {
@@ -37,6 +39,35 @@ static size_t next_path(uint32_t *seed, const flame_frame *names, flame_frame *p
 	return nr;
 }
 
+/* Paths that are remembered, and their stacks in the profile that they are pushed into whole. */
+struct numbers {
+	uint32_t seed;
+	flame_stack stacks[NR_NUMBERS + 1];
+};
+
+/* Remember the path that was added last as some number, or not; add samples to some that are remembered, mostly few. */
+static void add_again(struct numbers *n, struct flame_feeder *feeder, struct flame_profile *whole, flame_stack last)
+{
+	size_t nr = text_random(&n->seed, 1000) ? text_random(&n->seed, 4) : 5000;
+
+	if (!text_random(&n->seed, 4)) {
+		uint32_t number = 1 + text_random(&n->seed, NR_NUMBERS);
+
+		assert_int_equal(flame_feeder_keep(feeder, number), 0);
+		n->stacks[number] = last;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t number = 1 + text_random(&n->seed, NR_NUMBERS);
+		struct flame_sample s = { .type = 1, .value = (int64_t)number, .nr_samples = 1 };
+
+		if (!n->stacks[number])
+			continue;
+		assert_int_equal(flame_feeder_again(feeder, number, &s, 1), 0);
+		s.stack = n->stacks[number];
+		assert_int_equal(flame_sample_add(whole, &s), 0);
+	}
+}
+
 struct seen {
 	bool forgot, paused;
 };
@@ -52,6 +83,7 @@ static struct seen check(size_t nr_paths, uint32_t spread, bool threaded)
 	flame_stack stacks[MAX_DEPTH];
 	uint32_t seed = spread, nr_known = 0;
 	struct seen seen = { false, false };
+	struct numbers numbers = { .seed = spread };
 	char *want;
 
 	flame_type_row(whole, &info);
@@ -67,6 +99,7 @@ static struct seen check(size_t nr_paths, uint32_t spread, bool threaded)
 		assert_int_equal(flame_known_add(&known, feeder, path, nr, &feed), 0);
 		s.stack = flame_stack_push_all(whole, 0, path, nr, stacks);
 		assert_int_equal(flame_sample_add(whole, &s), 0);
+		add_again(&numbers, feeder, whole, s.stack);
 		seen.forgot |= known.prefixes.nr < nr_known;
 		seen.paused |= known.nr_paused > 0;
 		nr_known = known.prefixes.nr;

@@ -5,10 +5,10 @@
     pprof.py REAL.pprof.gz MEGABYTES [labels] > FILE
 
 Locations, functions, mappings and names are those of REAL. Samples are its stacks, recombined: from a location that two have, one
-goes on as the other, so each call is one that was recorded. Go sums what is equal, so a profile gets this large in two ways:
-by different stacks, here no two are the same; or by labels. With "labels" each sample has three as tracers set them, an
-endpoint, a request's number and that of its root, a request has three samples on average, and 100,000 stacks come
-again and again.
+goes on as the other, so each call is one that was recorded. Go sums what is equal, so a profile gets this large in two ways: by
+different stacks, here no two are the same; or by labels. With "labels" each sample has three as tracers set them, an endpoint, a
+request's number and that of its root, a request has three samples on average, and 100,000 draws of stacks, of which some 16,000
+are different, come again and again.
 """
 import gzip
 import itertools
