@@ -26,6 +26,7 @@ static void stop(int sig)
 {
 	/* Who asks twice means it. */
 	if (stopped) {
+		tool_remove_unfinished();
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}

@@ -207,14 +207,33 @@ static mode_t file_mode(const char *path)
 	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
 }
 
-/* Removed when a signal ends the program; set once, before the handler is. */
-static char *unfinished;
+/* Removed when a signal ends the program. */
+static char *volatile unfinished;
 
-static void remove_unfinished(int sig)
+void tool_remove_unfinished(void)
 {
-	unlink(unfinished);
+	if (unfinished)
+		unlink(unfinished);
+}
+
+static void end_unfinished(int sig)
+{
+	tool_remove_unfinished();
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+/* Signals that are ignored, as nohup wants it, or have a handler of the program's own, are left to it. */
+static void handle_signals(void (*from)(int), void (*to)(int))
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction act;
+
+		if (!sigaction(signals[i], NULL, &act) && act.sa_handler == from)
+			signal(signals[i], to);
+	}
 }
 
 static int open_temporary(const char *path, struct tool_output *out)
@@ -236,9 +255,7 @@ static int open_temporary(const char *path, struct tool_output *out)
 		return -1;
 	}
 	unfinished = out->temporary;
-	signal(SIGINT, remove_unfinished);
-	signal(SIGTERM, remove_unfinished);
-	signal(SIGHUP, remove_unfinished);
+	handle_signals(SIG_DFL, end_unfinished);
 	fchmod(fd, file_mode(path));
 	out->file = fdopen(fd, "w");
 	return out->file ? 0 : -1;
@@ -322,9 +339,8 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	else if (err && err != FLAME_EARG)	/* that one the caller explains */
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	if (out->temporary) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGHUP, SIG_DFL);
+		handle_signals(end_unfinished, SIG_DFL);
+		unfinished = NULL;
 		if (err)
 			unlink(out->temporary);
 		free(out->temporary);
