@@ -271,26 +271,40 @@ static int write_one(const struct sink *s, const struct series *series, const st
 	return write_svg(s, series, p, out);
 }
 
-/* A file appears when it is whole; what is no plain file, such as a pipe, is written to as it is. */
-static FILE *open_file(const char *path, char **temporary)
+/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
+static bool is_replaceable(const char *path)
 {
 	struct stat st;
+
+	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static mode_t file_mode(const char *path)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+static FILE *open_file(const char *path, char **temporary)
+{
+	const char *slash = strrchr(path, '/');
 	FILE *f = NULL;
 	int fd;
 
 	*temporary = NULL;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+	if (!is_replaceable(path))
 		return fopen(path, "we");
-	if (asprintf(temporary, "%s.XXXXXX", path) < 0) {
+	/* Under a name of its own length: the output's may be as long as names can be. */
+	if (asprintf(temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
 		*temporary = NULL;
 		return NULL;
 	}
 	fd = mkostemp(*temporary, O_CLOEXEC);
 	if (fd >= 0) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		(void)!fchmod(fd, 0666 & ~mask);
+		(void)!fchmod(fd, file_mode(path));
 		f = fdopen(fd, "w");
 	}
 	if (fd >= 0 && !f) {
@@ -376,6 +390,19 @@ static int write_all(struct sink *s, const struct series *series, struct flame_s
 	return status;
 }
 
+/* --symbols DIR is the parameter symbols here. Paths may hold "--", too. */
+static void option_names(char *text)
+{
+	static const char *const options[] = { "--symbols", "--symfs", "--kallsyms", "--no-inline" };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		for (char *at = text; (at = strstr(at, options[i])); at++) {
+			if (at == text || at[-1] == ' ' || at[-1] == '(')
+				memmove(at, at + 2, strlen(at + 2) + 1);
+		}
+	}
+}
+
 /* The messages of the symbols name fgconv's options. */
 static void report_symbols(const struct sink *s, const struct flame_symbols *symbols)
 {
@@ -385,9 +412,7 @@ static void report_symbols(const struct sink *s, const struct flame_symbols *sym
 	for (size_t i = 0; i < diag.nr_messages; i++) {
 		char *text = diag.messages[i].text;
 
-		/* --symbols DIR is the parameter symbols here. */
-		for (char *at = text; (at = strstr(at, "--")); )
-			memmove(at, at + 2, strlen(at + 2) + 1);
+		option_names(text);
 		sink_say(s, diag.messages[i].severity, "%s", text);
 	}
 	flame_diag_release(&diag);

@@ -339,6 +339,16 @@ def symbols(compiler):
     s.add(8, t.exit, main)
     folded("symbols: dlopen", t.write(), "", "prog;caller 4\nprog;caller;callee 2")
 
+    # What is said of files names parameters, and paths as they are.
+    t = calls("no-symbols")
+    info = t.event("lttng_ust_dl:dlopen", [("baddr", "u64"), ("memsz", "u64"), ("flags", "u32"), ("path", "str")])
+    s = t.stream(0)
+    s.add(1, info, main, payload=(base, 0x10000, 0, "/none--such/lib.so"))
+    s.add(2, t.entry, main, payload=(base + 16,))
+    s.add(5, t.exit, main)
+    folded("symbols: a file that is not here", t.write(), "", "prog;[lib.so]+0x10 3",
+           [r"for /none--such/lib\.so .*; symbols DIR or symfs DIR"])
+
     t = new("perf-symbols")
     mmap = t.event("perf_mmap2", [("pid", "u32"), ("tid", "u32"), ("start", "u64"), ("filename", "str")])
     sample = t.event("cycles:u", [("perf_ip", "u64"), ("perf_tid", "i32"), ("perf_pid", "i32"), ("perf_period", "u64"),
@@ -538,6 +548,7 @@ def command_line():
         check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
     r = sink(p, 'output="%s/none/x"' % TMP, wrap=WRAP)
     check("a file that cannot be written", r.returncode == 1 and "No such file or directory" in r.stderr, r.stderr)
+    files()
     r = run("help", "sink.flame.svg")
     check("help", r.returncode == 0 and "collapse-recursion" in r.stdout, r.stdout)
     for name in ("version", "parameters"):
@@ -566,6 +577,25 @@ def command_line():
     e, s = t.event("app:tick"), t.stream(0)
     s.add(1, e, main)
     folded("a trace without stacks", t.write(), "", "", ["none of the 1 events tells of a stack"], 1, WRAP)
+
+
+def files():
+    """Links are written through, modes stay, names may be as long as names can be."""
+    p, folder = os.path.join(TMP, "plain"), os.path.join(TMP, "files")
+    os.mkdir(folder)
+    real, link, long = (os.path.join(folder, name) for name in ("real", "link", "n" * 255))
+    for path in (real, long):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("old\n")
+    os.chmod(long, 0o600)
+    os.symlink("real", link)
+    for path in (link, long):
+        r = sink(p, 'output="%s"' % path)
+        with open(path, encoding="utf-8") as f:
+            check("written to " + path[:len(folder) + 5], r.returncode == 0 and f.read() == "prog;[unknown]+0x1 2000\n", r.stderr)
+    check("a link stays one", os.path.islink(link))
+    check("a file's mode stays", os.stat(long).st_mode & 0o777 == 0o600)
+    check("nothing else is left", sorted(os.listdir(folder)) == ["link", "n" * 255, "real"])
 
 
 def interrupt():
