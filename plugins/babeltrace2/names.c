@@ -251,8 +251,12 @@ static const struct flame_location *find_user(struct resolver *r, const struct c
 	bool caller = code->flags & CODE_CALLER;
 	uint64_t offset;
 
-	if (!file_offset(r, module, map, code->address - caller, &offset))
+	if (!file_offset(r, module, map, code->address - caller, &offset)) {
+		/* Nothing is found, but counted, so that it is told of. */
+		if (!flame_symbols_file(r->symbols, module))
+			flame_symbols_find(r->symbols, module, code->address - map->start, caller);
 		return NULL;
+	}
 	return flame_symbols_find(r->symbols, module, offset + caller, caller);
 }
 
