@@ -91,6 +91,7 @@ static int nothing_there(const struct sink *s)
 {
 	char *others = list_others(s, NULL);
 
+	spans_say(s);
 	if (s->params.event)
 		append_cause(s, "no event '%s' with stacks in the trace; it has %s", s->params.event,
 			     others && *others ? others : "none");
@@ -187,6 +188,7 @@ static void say_all(const struct sink *s, const struct series *chosen)
 			sink_say(s, lines[i].severity, "%llu %s", ULL(nr), lines[i].text);
 	}
 	say_open(s);
+	spans_say(s);
 }
 
 /* Return: the subtitle with what was lost; owned by the caller; NULL without memory. */
@@ -217,6 +219,17 @@ static char *subtitle(const struct sink *s, const struct series *series)
 
 /* ---- files ---- */
 
+/* Percentages of less than there is would go beyond 100: the picture takes the sum. */
+static void say_total(const struct sink *s, const struct flame_profile *p)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
+		sum += (double)flame_sample_get(p, i)->value;
+	if (s->params.total > 0 && s->params.total < sum)
+		sink_say(s, FLAME_WARNING, "total, %.15g, is less than the sum of all, %.15g, and is not used", s->params.total, sum);
+}
+
 static int write_svg(const struct sink *s, const struct series *series, const struct flame_profile *p, FILE *out)
 {
 	const struct params *prm = &s->params;
@@ -231,6 +244,7 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 
 	if (!o.countname)
 		o.countname = prm->count ? series->what : strcmp(series->unit, "count") != 0 ? series->unit : series->name;
+	say_total(s, p);
 	err = flame_svg_write(p, &o, out);
 	free(below);
 	return err;
@@ -244,6 +258,7 @@ static int write_report(const struct sink *s, const struct series *series, const
 	struct flame_report report;
 	int err;
 
+	(void)params_project(&s->params, &owner);	/* checked before */
 	flame_report_init(&report, &options, &owner);
 	err = flame_report_add(&report, p, 1, series->kind, "the trace");
 	if (!err && format && !strcmp(format, "json"))

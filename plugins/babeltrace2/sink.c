@@ -95,8 +95,8 @@ struct role_handler {
 static const struct role_handler role_handlers[] = {
 	{ ROLE_SWITCH, switch_event },
 	{ ROLE_SAMPLE, sample_event },
+	{ ROLE_SPAN_END, span_end },	/* an event may end one pair and begin another */
 	{ ROLE_SPAN_BEGIN, span_begin },
-	{ ROLE_SPAN_END, span_end },
 	{ ROLE_CALLBACK_NAME, callback_name },
 };
 

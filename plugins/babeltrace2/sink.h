@@ -89,7 +89,8 @@ struct event_class {
 	bool perf_chain;
 	struct series *series;			/* of its samples */
 	struct field prev_tid, prev_comm, next_tid;
-	flame_string span, span_name;	/* the pair it belongs to; what it is called */
+	flame_string span, span_name;	/* the pair that it begins; what that is called */
+	flame_string span_ended;	/* the pair that it ends */
 	struct field name, callback;		/* of a span */
 	maps_handler maps;
 	struct field f[6];			/* that the handler needs */
@@ -428,6 +429,8 @@ void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);
 void callback_name(struct sink *s, const struct event *ev);
+/* Tell of pairs that the user asked for and the trace does not have. */
+void spans_say(const struct sink *s);
 void spans_recognise(struct sink *s, struct event_class *c);
 void maps_recognise(struct event_class *c, const char *name);
 

@@ -439,6 +439,22 @@ def spans():
     folded("spans: pairs by whole names", p, 'pair=["app:go:app:halt"],only="go"', "prog;app:go 20")
     folded("spans: pairs with a comma", p, 'pair="app:go,halt",only="go"', "prog;app:go 20")
 
+    r = sink(p, 'pair=["go:halt","tpyo:app:io_exit"]')
+    check("spans: a pair that is not there", re.findall("pair '(.*)': there is no event '(.*)'", r.stderr) == [("tpyo:app:io_exit", "tpyo")], r.stderr)
+
+    # One after the other: what ends one pair may begin the next, itself among them.
+    t = new("phases", common=IDS)
+    got, started, done = t.event("app:got", [("name", "str")]), t.event("app:started"), t.event("app:done")
+    s = t.stream(0)
+    for i, name in enumerate(("a", "")):
+        s.add(100 * i, got, main, payload=(name,))
+        s.add(100 * i + 10, started, main)
+        s.add(100 * i + 30, done, main)
+    p = t.write()
+    folded("spans: pairs that meet", p, 'pair=["got:started","started:done"]', "prog;a 10\nprog;got 10\nprog;started 40")
+    folded("spans: from an event to itself", p, 'pair="started:started"', "prog;started 100", ["1 spans were open"])
+    folded("spans: ends alone", p, 'time="0.00000012,",pair="nope:done"', "", ["there is no event 'nope'"], 1)
+
     # As ros2_tracing has them: a callback may call another, and addresses are those of a process.
     t = new("ros", common=IDS)
     register = t.event("ros2:rclcpp_callback_register", [("callback", "u64"), ("symbol", "str")])
@@ -543,11 +559,23 @@ def command_line():
                          ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
                          ("only=\"(\"", "regular expression"), ("colors=\"nope\"", "no palette 'nope'"), ("width=-1", "'width'"),
                          ("report-format=\"x\"", "'report-format' must be markdown"), ("bgcolors=\"nope\"", "no background 'nope'"), ("factor=-1", "'factor'"), ("tid=[]", "'tid' must be of type"),
-                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("time=\"1,0\"", "'time' must be"), ("time=\"1,nan\"", "'time' must be"), ("fontsize=\"9\"", "of type number")):
-        r = sink(p, params, wrap=WRAP if params in ("nope=1", "comm=[1]", 'only="("') else ())
+                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("time=\"1,0\"", "'time' must be"), ("time=\"1,nan\"", "'time' must be"), ("fontsize=\"9\"", "of type number"),
+                         ("fontsize=0", "'fontsize' must be 1 to 500"), ("height=0", "'height' must be 4"), ("width=1.5", "'width' must be 100"),
+                         ("minwidth=-3", "'minwidth' must be 0"), ("factor=0", "'factor' must be above 0"), ("fontwidth=0", "'fontwidth' must be"),
+                         ("total=1e300", "'total' must be 0 to 9e18"), ("bgcolors=\"#12\"", "no background '#12'"),
+                         ("pair=\":\"", "'pair' must be"), ("pair=\"a:\"", "'pair' must be"),
+                         ("pair=[\"a:b\",\"a:c\"]", "'a:b' and 'a:c' begin or end with the same event"),
+                         ("output=\"a\",folded=\"b\"", "'output' and 'folded' are the same"), ("svg=\"-\"", "svg and folded cannot both be written to standard output"),
+                         ("output=\"\"", "has no name"), ("output=\"/nowhere/a\",report=\"/nowhere/a\"", "cannot both be written to /nowhere/a"),
+                         ("project=\"(\"", "'project' wants a regular")):
+        r = sink(p, params, wrap=WRAP if params in ("nope=1", "comm=[1]", 'only="("', 'project="("') else ())
         check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
     r = sink(p, 'output="%s/none/x"' % TMP, wrap=WRAP)
     check("a file that cannot be written", r.returncode == 1 and "No such file or directory" in r.stderr, r.stderr)
+    r = sink(p, 'total=5', "svg")
+    check("a total of less than there is", r.returncode == 0 and "total, 5, is less than the sum of all, 2000" in r.stderr, r.stderr)
+    r = sink(p, 'report="-",output="%s",project="unknown.*1"' % svg, "svg")
+    check("the project", r.returncode == 0 and "Spent in: project code 100%" in r.stdout, r.stdout + r.stderr)
     files()
     r = run("help", "sink.flame.svg")
     check("help", r.returncode == 0 and "collapse-recursion" in r.stdout, r.stdout)
@@ -596,6 +624,10 @@ def files():
     check("a link stays one", os.path.islink(link))
     check("a file's mode stays", os.stat(long).st_mode & 0o777 == 0o600)
     check("nothing else is left", sorted(os.listdir(folder)) == ["link", "n" * 255, "real"])
+    r = sink(p, 'output="%s",report="%s"' % (real, link))
+    check("two outputs in one file", r.returncode == 1 and "cannot both be written to" in re.sub(r"\s+", " ", r.stderr), r.stderr)
+    r = sink(p, 'output="/dev/null",report="/dev/null"')
+    check("two outputs in /dev/null", r.returncode == 0, r.stderr)
 
 
 def interrupt():
