@@ -124,6 +124,7 @@ struct resolver {
 	flame_frame *list;
 	size_t nr_list, room_list;
 	flame_stack *stacks;		/* by raw stack */
+	uint64_t nr_fileless;
 };
 
 static const struct layout *layout_get(struct resolver *r, flame_module module)
@@ -276,6 +277,8 @@ static void resolve_code(struct resolver *r, const struct code *code)
 			map = image_find(r->s->images[code->image], code->address - (code->flags & CODE_CALLER ? 1 : 0), &end);
 		if (map)
 			l = find_user(r, code, map);
+		else
+			r->nr_fileless++;
 	}
 	if (l && l->nr_frames)
 		add_location(r, l, map ? flame_string_get(r->s->raw, map->path).s : "[kernel]");
@@ -400,6 +403,7 @@ struct flame_profile *names_resolve(struct sink *s, const struct series *series,
 		mark_used(s, series, used);
 		err = fill(&r, series, used);
 		note_meta(&r);
+		s->nr_fileless = r.nr_fileless;
 	}
 	for (size_t i = 0; i < r.nr_layouts; i++)
 		free(r.layouts[i].segments);

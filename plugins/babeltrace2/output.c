@@ -27,8 +27,7 @@ static void append_cause(const struct sink *s, const char *format, ...)
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = shown_text(format, args);
 	va_end(args);
 	BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(bt_self_component_sink_as_self_component(s->self), "%s",
 							    text ? text : "out of memory");
@@ -51,6 +50,11 @@ static bool is_named(const char *name, const char *wanted)
 	return false;
 }
 
+static bool comes_before(const struct series *a, const struct series *b)
+{
+	return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
+}
+
 static const struct series *choose(const struct sink *s)
 {
 	const struct series *best = NULL;
@@ -63,7 +67,7 @@ static const struct series *choose(const struct sink *s)
 	for (size_t i = 0; i < s->nr_series; i++) {
 		const struct series *one = s->series[i];
 
-		if (event ? is_named(one->name, event) : one->used && (!best || one->rank < best->rank))
+		if (event ? is_named(one->name, event) : one->used && (!best || comes_before(one, best)))
 			best = best && event ? best : one;
 	}
 	return best;
@@ -87,6 +91,11 @@ static char *list_others(const struct sink *s, const struct series *except)
 	return text;
 }
 
+static bool has_filters(const struct params *p)
+{
+	return p->time || p->pids.nr || p->tids.nr || p->comms.nr;
+}
+
 static int nothing_there(const struct sink *s)
 {
 	char *others = list_others(s, NULL);
@@ -97,8 +106,11 @@ static int nothing_there(const struct sink *s)
 			     others && *others ? others : "none");
 	else if (!s->counts.events)
 		append_cause(s, "there are no events in the trace");
-	else if (s->nr_series)
+	else if (s->nr_series && has_filters(&s->params))
 		append_cause(s, "none of the %llu events is in what the parameters select", ULL(s->counts.events));
+	else if (s->nr_series)
+		append_cause(s, "none of the %llu events tells of a stack: there are ends without a beginning, or their "
+			     "fields are not what they are called", ULL(s->counts.events));
 	else
 		append_cause(s, "none of the %llu events tells of a stack: neither function tracing, nor callstacks, "
 			     "sched_switch or pairs of events", ULL(s->counts.events));
@@ -134,6 +146,8 @@ static const struct line lines[] = {
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(negative), "samples are not shown: their values are below zero, "
+	  "which no picture can have" },
 	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
 	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
 	  "apart: names of addresses there may be of another file" },
@@ -173,6 +187,24 @@ static void say_open(const struct sink *s)
 			 ULL(off));
 }
 
+/* Which files were mapped is told by other events than those with the addresses, which may not have been recorded. */
+static void say_fileless(const struct sink *s, const struct series *chosen)
+{
+	unsigned long long nr = s->nr_fileless;
+
+	if (!nr)
+		return;
+	if (chosen != s->calls && !s->told_maps)
+		sink_say(s, FLAME_WARNING, "%llu addresses have no names, for the trace does not tell which files were mapped; "
+			 "perf's do with perf data convert --all", nr);
+	else if (chosen == s->calls)
+		sink_say(s, FLAME_WARNING, "%llu functions have no names, for %s; %s", nr,
+			 s->told_maps ? "the trace does not tell of the files they are in" :
+					"the trace does not tell which files were mapped",
+			 s->told_maps ? "for libraries that are loaded later, preload liblttng-ust-dl.so as well" :
+					"enable all events (lttng enable-event -u -a) before the program starts");
+}
+
 static void say_all(const struct sink *s, const struct series *chosen)
 {
 	char *others = list_others(s, chosen);
@@ -189,6 +221,7 @@ static void say_all(const struct sink *s, const struct series *chosen)
 	}
 	say_open(s);
 	spans_say(s);
+	say_fileless(s, chosen);
 }
 
 /* Return: the subtitle with what was lost; owned by the caller; NULL without memory. */

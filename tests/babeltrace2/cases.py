@@ -418,6 +418,40 @@ def samples():
     folded("spans: system calls", p, "event=\"spans\"", "prog;openat 130")
 
 
+def unlike():
+    """Kinds that have one name, or none, or values that cannot be drawn, or names that would act on a terminal."""
+    main = (7, 7, "prog")
+    t = new("unlike", common=IDS)
+    later, first = t.event("first:x", [("callstack", "u64[]")]), t.event("second:y", [("callstack", "u64[]")])
+    named, evil = t.event("spans", [("callstack", "u64[]")]), t.event("ev\x1b]0;x\x07il", [("callstack", "u64[]")])
+    begin, end, tick = t.event("foo_begin"), t.event("foo_end"), t.event("tick")
+    weighed = t.event("w:w", [("weight", "i64"), ("callstack", "u64[]")])
+    s = t.stream(0)
+    s.add(100, tick, main)
+    for at, event in ((110, first), (115, later), (120, named), (130, evil)):
+        s.add(at, event, main, payload=([1, 2],))
+    s.add(140, begin, main)
+    s.add(150, end, main)
+    for weight in (5, -3, 7):
+        s.add(160, weighed, main, payload=(weight, [1]))
+    p = t.write()
+    folded("unlike: the first that the trace lists", p, "", "prog;[unknown];[unknown] 1", [r"using first:x only; .*ev\?]0;x\?il"])
+    folded("unlike: spans", p, 'event="spans"', "prog;foo 10")
+    folded("unlike: an event called spans", p, 'event="event:spans"', "prog;[unknown];[unknown] 1", ["2 addresses have no names"])
+    folded("unlike: values below zero", p, 'event="w:w"', "prog;[unknown] 12", ["1 samples are not shown: their values are below"])
+    folded("unlike: time since the first event of all", p, 'event="second:y",time="0.000000009,0.000000011"', "prog;[unknown];[unknown] 1")
+
+
+    # babeltrace2 uses its events again: an empty text is none that was there before.
+    t = new("empty", common=IDS)
+    begin, end = t.event("foo_begin", [("name", "str")]), t.event("foo_end")
+    s = t.stream(0)
+    for i, name in enumerate(["older"] * 20 + [""] * 20):
+        s.add(10 * i, begin, main, payload=(name,))
+        s.add(10 * i + 1, end, main)
+    folded("unlike: empty names", t.write(), "", "prog;foo 20\nprog;older 20")
+
+
 def spans():
     t = new("spans", common=IDS)
     job, job_end = t.event("app:job_begin", [("name", "str")]), t.event("app:job_end")
@@ -584,7 +618,7 @@ def command_line():
         check("query " + name, r.returncode == 0 and ("minwidth" in r.stdout or "0." in r.stdout), r.stderr)
     check("query of something else", run("query", "sink.flame.folded", "x").returncode != 0)
     r = run(p, "--component=sink.flame.folded", "--begin=0.000002")
-    check("behind the trimmer", r.returncode == 1 and "is in what the parameters select" in r.stderr, r.stdout + r.stderr)
+    check("behind the trimmer", r.returncode == 1 and "ends without a beginning" in r.stderr, r.stdout + r.stderr)
     r = run(p, "--component=sink.flame.folded", "--debug-info", wrap=WRAP)
     check("behind debug-info", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
     r = run("run", "--component=src:source.ctf.fs", '--params=inputs=["%s"]' % p, "--component=mux:filter.utils.muxer",
@@ -676,6 +710,7 @@ processes()
 mappings()
 symbols(os.environ.get("CC", "cc").split())
 samples()
+unlike()
 spans()
 kernel()
 command_line()
