@@ -251,21 +251,27 @@ struct flame_span flame_elf_bytes(const struct flame_elf *elf, const struct flam
 	return (struct flame_span){ (const char *)elf->data + section->offset, section->size };
 }
 
-bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+static bool address_of(const struct flame_elf *elf, uint64_t offset, bool executable, uint64_t *address)
 {
-	/* First the segments with code; a mapping of code may begin in a page that it shares with data. */
-	for (int executable = 1; executable >= 0; executable--) {
-		for (size_t i = 0; i < elf->nr_segments; i++) {
-			const struct flame_elf_segment *s = &elf->segments[i];
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct flame_elf_segment *s = &elf->segments[i];
 
-			if (!s->load || s->executable != executable || offset < s->offset ||
-			    offset - s->offset >= s->file_size)
-				continue;
-			*address = offset - s->offset + s->address;
-			return true;
-		}
+		if (!s->load || s->executable != executable || offset < s->offset || offset - s->offset >= s->file_size)
+			continue;
+		*address = offset - s->offset + s->address;
+		return true;
 	}
 	return false;
+}
+
+bool flame_elf_code(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+{
+	return address_of(elf, offset, true, address);
+}
+
+bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+{
+	return address_of(elf, offset, true, address) || address_of(elf, offset, false, address);
 }
 
 bool flame_elf_debuglink(const struct flame_elf *elf, const char **name, uint32_t *crc)
