@@ -122,7 +122,8 @@ static void a_good_profile_has_nothing(void **state)
 	(void)state;
 	add(p, "_start;main;work;loop", 3000);
 	add(p, "start_thread;run;send;do_syscall_64![kernel.kallsyms];vfs_write![kernel.kallsyms]", 1000);
-	add(p, "clone;start_thread;run;wait", 1000);
+	/* Offsets are no part of names. */
+	add(p, "clone+0x1f;start_thread+0x2e0;run+0x4;wait", 1000);
 	flame_meta(p)->frequency_hz = 99;
 	flame_meta(p)->duration_ns = 60000000000;
 	q = check(p);
