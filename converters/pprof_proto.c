@@ -1176,6 +1176,20 @@ void pprof_proto_release(struct pprof_proto *p)
 
 /* Recognition. */
 
+/* A type and its unit are numbers of strings. What OTLP has in this place are messages in messages. */
+static bool is_value_type(struct flame_span message)
+{
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+
+	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (f.nr <= 2 && f.wire != FLAME_PB_VARINT)
+			return false;
+	}
+	return result == FLAME_PB_END;
+}
+
 /* Messages that are all of numbers must be; a string can be anything. */
 static bool fits(const struct flame_pb_field *f)
 {
@@ -1192,6 +1206,8 @@ static bool fits(const struct flame_pb_field *f)
 		return f->wire == FLAME_PB_VARINT || f->wire == FLAME_PB_BYTES;
 	if (f->wire != (enum flame_pb_wire)wires[f->nr])
 		return false;
+	if (f->nr == SAMPLE_TYPE || f->nr == PERIOD_TYPE)
+		return is_value_type(f->bytes);
 	return f->wire != FLAME_PB_BYTES || f->nr == STRING_TABLE || read_numbers(f->bytes, numbers, 1);
 }
 
