@@ -492,8 +492,8 @@ static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame
 	return true;
 }
 
-/* "wall time": the kind of the type that is called so. */
-static enum flame_value_kind commented_kind(const struct pprof_proto *p, struct flame_span name)
+/* "wall time": the kind of the type that is called so. Without a comment its name tells. */
+static enum flame_value_kind type_kind(const struct pprof_proto *p, struct flame_span name)
 {
 	struct flame_span text;
 
@@ -504,7 +504,7 @@ static enum flame_value_kind commented_kind(const struct pprof_proto *p, struct 
 		if (blank && text.len - n - 1 == name.len && !memcmp(blank + 1, name.s, name.len))
 			return flame_value_kind_find((struct flame_span){ text.s, n });
 	}
-	return FLAME_VALUE_OTHER;
+	return pprof_value_kind(name);
 }
 
 /* The default one first, then the others in their order. */
@@ -525,7 +525,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 			err = get_name(rd, p, p->types[i].unit, &unit);
 		if (err)
 			return err;
-		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, commented_kind(p, name));
+		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, type_kind(p, name));
 		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
