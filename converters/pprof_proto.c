@@ -1176,7 +1176,7 @@ void pprof_proto_release(struct pprof_proto *p)
 
 /* Recognition. */
 
-/* A type and its unit are numbers of strings. What OTLP has in this place are messages in messages. */
+/* A type and its unit are numbers of strings. What OTLP and Perfetto have in this place are messages in messages. */
 static bool is_value_type(struct flame_span message)
 {
 	struct flame_pb pb = flame_pb(message);
@@ -1184,7 +1184,7 @@ static bool is_value_type(struct flame_span message)
 	enum flame_pb_result result;
 
 	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
-		if (f.nr <= 2 && f.wire != FLAME_PB_VARINT)
+		if (f.wire != FLAME_PB_VARINT)
 			return false;
 	}
 	return result == FLAME_PB_END;
