@@ -138,6 +138,58 @@ static void test_weights(void **state)
 	check_size(FLAME_VALUE_OFF_CPU, 0, 13.69 / 2);
 }
 
+/* @nr samples each of @weight in a, and 400 in b. */
+static struct flame_profile *sampled(int64_t weight, uint64_t nr)
+{
+	struct flame_profile *p = flame_profile_new(NULL);
+	struct flame_type_info info = { .name = flame_intern(p, "t", 1), .unit = flame_intern(p, "ns", 2) };
+	flame_type type = flame_type_row(p, &info);
+	static const char *const names[] = { "a", "b" };
+	const uint64_t nrs[] = { nr, 400 };
+
+	for (size_t i = 0; i < NR(names); i++) {
+		flame_frame f = flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, names[i], 1) });
+
+		if (nrs[i])
+			flame_sample_add(p, &(struct flame_sample){ .stack = flame_stack_push(p, 0, f), .type = type,
+								    .value = weight * (int64_t)nrs[i],
+								    .nr_samples = nrs[i] });
+	}
+	return p;
+}
+
+/* What is gone was looked for by the samples that there are, however light those of the other side were. */
+static void test_rates(void **state)
+{
+	static const struct { int64_t before, after; bool by_count; } rows[] = {
+		{ 10, 10, false }, { 10, 1000, false }, { 1000, 10, false }, { 10, 10, true },
+	};
+	struct flame_comparison c;
+	struct pair pair;
+
+	(void)state;
+	for (size_t i = 0; i < NR(rows); i++) {
+		struct flame_compare_options options = { .by_count = rows[i].by_count };
+
+		open_pair(&pair, sampled(rows[i].before, 12), sampled(rows[i].after, 0));
+		assert_int_equal(flame_compare_functions(&c, &pair.diff, &options), 0);
+		assert_near(find(&c, &pair, "a")->total.after.part.size, 400);
+		assert_true(find(&c, &pair, "a")->total.significant);
+		flame_comparison_release(&c);
+		close_pair(&pair);
+	}
+	/* 4 of 404 and 0 of 400 are chance; of 40,000 they would not be. */
+	open_pair(&pair, sampled(10, 4), sampled(1000, 0));
+	assert_int_equal(flame_compare_functions(&c, &pair.diff, &(struct flame_compare_options){ 0 }), 0);
+	assert_true(!find(&c, &pair, "a")->total.significant);
+	flame_comparison_release(&c);
+	/* By counts too: 4 of 10 ns, where one of 1000 was to be expected in 25 recordings. */
+	assert_int_equal(flame_compare_functions(&c, &pair.diff, &(struct flame_compare_options){ .by_count = true }), 0);
+	assert_true(find(&c, &pair, "a")->total.test.p > 0.9);
+	flame_comparison_release(&c);
+	close_pair(&pair);
+}
+
 /* How many samples there are, by what is known. */
 static void test_numbering(void **state)
 {
@@ -385,7 +437,8 @@ static void test_width(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_numbering),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_numbering),
 		cmocka_unit_test(test_boxes), cmocka_unit_test(test_negative), cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_warnings), cmocka_unit_test(test_alarms),
 		cmocka_unit_test(test_width),
