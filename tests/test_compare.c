@@ -290,7 +290,7 @@ static size_t count_met(const char *threshold, const char *before, const char *a
 
 static void test_thresholds(void **state)
 {
-	static const char *const wrong[] = { "", "a", ">2%", "a>", "a>x", "a>2%%", "a>2 ", "(>2%", "a>-2%" };
+	static const char *const wrong[] = { "", "a", ">2%", "a>", "a>x", "a>2%%", "a>2 ", "(>2%", "a>-2%", "a>100%", "total>1e400%" };
 
 	(void)state;
 	for (size_t i = 0; i < NR(wrong); i++) {
@@ -302,6 +302,8 @@ static void test_thresholds(void **state)
 	}
 	assert_null(flame_threshold_check("operator>>2%"));
 	assert_null(flame_threshold_check("total>10"));
+	assert_null(flame_threshold_check("total>250%"));
+	assert_null(flame_threshold_check("a>99.9%"));
 	/* 30 % to 35 % of 10000 each is no chance; of 100 each it may be. */
 	assert_int_equal(count_met("hot>2%", "hot 3000\nb 7000\n", "hot 3500\nb 6500\n", "hot grew from 30.00% to 35.00%"), 1);
 	assert_int_equal(count_met("hot>5.5%", "hot 3000\nb 7000\n", "hot 3500\nb 6500\n", NULL), 0);
