@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "hash.h"
 #include "report_paths.h"
 #include "table.h"
@@ -83,6 +84,12 @@ static int by_size(const void *a, const void *b)
 	return flame_span_compare(x->name, y->name);
 }
 
+/* How many independent samples tell as much as a run of @nr: runs differ by more than sampling, as fgdiff takes it too. */
+static double size_of_run(uint64_t nr)
+{
+	return (double)nr / (1 + (double)nr / FLAME_RUN_SIZE);
+}
+
 /*
  * Which changes are more than chance: Fisher's test of each total, corrected by Holm's method for their number. Where
  * either side was measured and not sampled, all are. Return: false without memory.
@@ -95,8 +102,8 @@ static bool judge(struct flame_report *r, uint64_t nr_before, uint64_t nr_after)
 
 	for (size_t i = 0; ok && i < r->nr_changes; i++) {
 		struct flame_report_change *change = &r->changes[i];
-		struct flame_portion before = { change->before_total, (double)nr_before };
-		struct flame_portion after = { change->total, (double)nr_after };
+		struct flame_portion before = { change->before_total, size_of_run(nr_before) };
+		struct flame_portion after = { change->total, size_of_run(nr_after) };
 
 		change->is_significant = fabs(change->total - change->before_total) > 0;
 		if (!nr_before || !nr_after)
