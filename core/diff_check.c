@@ -85,6 +85,18 @@ static void check_machine(const struct check *c)
 			       "deep ones seem to differ", a->depth_max, b->depth_max);
 }
 
+/* By one recorder, stacks were found in two ways: each loses callers of its own. */
+static void check_stacks(const struct check *c)
+{
+	const struct flame_meta *a = flame_meta_get(c->before), *b = flame_meta_get(c->after);
+	struct flame_span x = flame_string_get(c->before, a->format), y = flame_string_get(c->after, b->format);
+
+	if (a->copied_stacks != b->copied_stacks && x.len && x.len == y.len && !memcmp(x.s, y.s, x.len))
+		flame_diag_add(c->diag, FLAME_WARNING, "stacks of %s are from copies (--call-graph dwarf), those of %s are not: "
+			       "callers and names that differ may be that, and not the code",
+			       a->copied_stacks ? "BEFORE" : "AFTER", a->copied_stacks ? "AFTER" : "BEFORE");
+}
+
 /* Samples of which some function is in both. */
 static void check_common(const struct check *c)
 {
@@ -116,5 +128,6 @@ void flame_diff_check(const struct flame_profile *before, const struct flame_pro
 	check_rate(&c);
 	check_load(&c);
 	check_machine(&c);
+	check_stacks(&c);
 	check_common(&c);
 }

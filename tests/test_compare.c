@@ -333,6 +333,25 @@ static size_t count_warnings(const char *before, const char *after, const char *
 	return nr;
 }
 
+/* Of one format, and of two. */
+static void check_ways(const char *before, const char *after, size_t nr)
+{
+	struct flame_profile *p = text_profile("a 500\n"), *q = text_profile("a 510\n");
+	struct flame_diag diag = { 0 };
+	struct pair pair;
+
+	flame_meta(p)->format = flame_intern(p, before, strlen(before));
+	flame_meta(q)->format = flame_intern(q, after, strlen(after));
+	flame_meta(q)->copied_stacks = true;
+	open_pair(&pair, p, q);
+	flame_diff_check(p, q, &pair.diff, true, true, &diag);
+	assert_int_equal(diag.nr_messages, nr);
+	if (nr)
+		assert_non_null(strstr(diag.messages[0].text, "stacks of AFTER are from copies"));
+	flame_diag_release(&diag);
+	close_pair(&pair);
+}
+
 static void test_warnings(void **state)
 {
 	(void)state;
@@ -345,6 +364,8 @@ static void test_warnings(void **state)
 	assert_int_equal(count_warnings("# duration: 1000000000 ns\na 500\n", "# duration: 30000000000 ns\na 500\n",
 					"lasts 1 s, AFTER 30 s"), 1);
 	assert_int_equal(count_warnings("# host: x\na 500\n", "# host: y\na 500\n", "host x, AFTER on y"), 1);
+	check_ways("perfdata", "perfdata", 1);
+	check_ways("pprof", "perfdata", 0);
 }
 
 /*
