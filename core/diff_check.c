@@ -44,6 +44,23 @@ static void check_rate(const struct check *c)
 			       (unsigned long long)a->period, (unsigned long long)b->period, remedy(c));
 }
 
+static bool is_known(const struct flame_diff_side *side)
+{
+	return side->numbering != FLAME_NUMBERED_STACKS;
+}
+
+/* Stacks, which are at least as many samples, are no numbers to compare. */
+static void tell_unknown(const struct check *c)
+{
+	bool before = !is_known(&c->diff->before), after = !is_known(&c->diff->after);
+
+	if (!c->tested || (c->diff->before.nr_samples >= FEW && c->diff->after.nr_samples >= FEW))
+		return;
+	flame_diag_add(c->diag, FLAME_WARNING, "how many samples %s is not known: each stack counts as one, and little can be told "
+		       "from noise; of folded text, compare the recordings themselves",
+		       before && after ? "BEFORE and AFTER hold" : before ? "BEFORE holds" : "AFTER holds");
+}
+
 static void check_load(const struct check *c)
 {
 	double a = (double)flame_meta_duration(c->before) / 1e9, b = (double)flame_meta_duration(c->after) / 1e9;
@@ -51,6 +68,10 @@ static void check_load(const struct check *c)
 
 	if (differs_much(a, b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE lasts %.3g s, AFTER %.3g s: %s", a, b, remedy(c));
+	if (!is_known(&c->diff->before) || !is_known(&c->diff->after)) {
+		tell_unknown(c);
+		return;
+	}
 	if (differs_much((double)nr_a, (double)nr_b) && !is_chance((double)nr_a, (double)nr_b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE has %llu samples, AFTER %llu: another load or time was recorded, "
 			       "not only other code; %s",

@@ -359,6 +359,9 @@ static void test_warnings(void **state)
 	assert_int_equal(count_warnings("a 500\n", "a 900\n", "BEFORE has 500 samples, AFTER 900"), 1);
 	assert_int_equal(count_warnings("a 500\n", "b 500\n", "--strip-ids"), 1);
 	assert_int_equal(count_warnings("a 50\n", "a 500\n", "BEFORE has 50 samples only"), 2);
+	/* One stack is no number of samples that differs from another. */
+	assert_int_equal(count_warnings("# unit: ns\na 500\n", "a 500\n", "how many samples BEFORE holds is not known"), 1);
+	assert_int_equal(count_warnings("# unit: ns\na 5\n", "# unit: ns\na 500\nb 3\n", "BEFORE and AFTER hold"), 1);
 	assert_int_equal(count_warnings("# frequency: 99 Hz\na 500\n", "# frequency: 999 Hz\na 500\n", "99 Hz, AFTER at 999 Hz"), 1);
 	assert_int_equal(count_warnings("# frequency: 99 Hz\na 500\n", "a 500\n", NULL), 0);
 	assert_int_equal(count_warnings("# duration: 1000000000 ns\na 500\n", "# duration: 30000000000 ns\na 500\n",
