@@ -62,6 +62,32 @@ static void assert_near(double got, double want)
 		fail_msg("%.17g, not %.17g", got, want);
 }
 
+/* The kernel's functions are those of the same names where the other side does not tell what is the kernel's. */
+static void test_kernel(void **state)
+{
+	static const struct { const char *before, *after; size_t nr; } rows[] = {
+		{ "a;x_[k];y_[k] 20\na 30\n", "a;x;y 20\na 30\n", 3 },
+		{ "a;x 20\na;y 30\n", "a;x_[k] 20\na;z_[k] 30\n", 4 },
+		/* A program's memcpy is not the kernel's. */
+		{ "a;memcpy 20\na 30\n", "a;v_[k];w_[k];x_[k];y_[k];memcpy_[k] 20\na 30\n", 7 },
+		{ "a;x 20\na;k_[k] 30\n", "a;x_[k] 20\na 30\n", 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NR(rows); i++) {
+		struct flame_compare_options options = { 0 };
+		struct flame_comparison c;
+		struct pair pair;
+
+		open_texts(&pair, rows[i].before, rows[i].after);
+		assert_int_equal(flame_compare_functions(&c, &pair.diff, &options), 0);
+		if (c.nr_items != rows[i].nr)
+			fail_msg("row %zu: %zu functions", i, c.nr_items);
+		flame_comparison_release(&c);
+		close_pair(&pair);
+	}
+}
+
 /* Recursion counts once a stack; 20 of 50 and 60 of 90 as in test_significance.c. */
 static void test_functions(void **state)
 {
@@ -463,8 +489,8 @@ static void test_width(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_rates),
-		cmocka_unit_test(test_rates), cmocka_unit_test(test_numbering),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_rates), cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_kernel), cmocka_unit_test(test_numbering),
 		cmocka_unit_test(test_boxes), cmocka_unit_test(test_negative), cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_warnings), cmocka_unit_test(test_alarms),
 		cmocka_unit_test(test_width),
