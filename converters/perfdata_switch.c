@@ -105,6 +105,8 @@ void perfdata_switch_notes(struct perfdata *pd)
 	else if (!pd->tracepoints)
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
 			       "--offcpu: the recording does not describe its tracepoints: was it finished?");
+	flame_meta(pd->rd->profile)->sampled_switches |= pd->nr_switches && is_sampled(pd);
+	flame_meta(pd->rd->profile)->late += pd->nr_guessed;
 	if (pd->nr_switches && is_sampled(pd))
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
 			       "--offcpu: not each switch was recorded, so times are missing and others are too long: -F is for "

@@ -577,6 +577,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 		return err;
 	}
 	flame_meta(job.profile)->format = flame_intern(job.profile, job.rd.converter->name, strlen(job.rd.converter->name));
+	flame_meta(job.profile)->damaged |= diag->damaged;
 	*profile = job.profile;
 	return 0;
 }

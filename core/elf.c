@@ -299,7 +299,8 @@ static const struct flame_elf_section *section_of_type(const struct flame_elf *e
 	return NULL;
 }
 
-const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
+/* The @i-th string of the dynamic section that has @wanted. */
+static const char *dynamic_string(const struct flame_elf *elf, uint64_t wanted, size_t i)
 {
 	const struct flame_elf_section *dynamic = section_of_type(elf, SHT_DYNAMIC);
 	struct flame_span bytes = flame_elf_bytes(elf, dynamic);
@@ -313,10 +314,22 @@ const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
 
 		if (tag == DT_NULL)
 			return NULL;
-		if (tag == DT_NEEDED && !i--)
+		if (tag == wanted && !i--)
 			return string_at(elf, &elf->sections[dynamic->link], get_word(elf, p, 4, 8));
 	}
 	return NULL;
+}
+
+const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
+{
+	return dynamic_string(elf, DT_NEEDED, i);
+}
+
+const char *flame_elf_runpath(const struct flame_elf *elf)
+{
+	const char *path = dynamic_string(elf, DT_RUNPATH, 0);
+
+	return path ? path : dynamic_string(elf, DT_RPATH, 0);
 }
 
 bool flame_elf_has_symtab(const struct flame_elf *elf)
