@@ -650,6 +650,19 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	}
 }
 
+/* Two pages in one file are two profiles, which may be of unlike values. */
+static void check_rest(struct flame_reader *rd)
+{
+	struct flame_span line;
+
+	while (flame_line(rd->input, &line)) {
+		if (contains(line, "<html")) {
+			flame_damaged(rd, "asprof: another page follows; only the first is used: give them one by one");
+			return;
+		}
+	}
+}
+
 static int finish_frames(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
@@ -687,7 +700,9 @@ static int read(struct flame_reader *rd)
 				  "a heatmap of async-profiler, whose samples are packed: give the JFR recording that it was made from");
 	if (!st->any_frame && !st->closed && !rd->input->error)
 		return flame_fail(rd, FLAME_EDAMAGED, "asprof: the page is cut off before its frames: nothing in it can be used");
-	if (st->part != END && st->any_frame && !rd->input->error)
+	if (st->part == END)
+		check_rest(rd);
+	else if (st->any_frame && !rd->input->error)
 		flame_damaged(rd, "asprof: the page ends among its frames; the frames before are used");
 	if (st->inverted && st->any_frame)
 		flame_note(rd, "the page is upside down: if it was made with --reverse, its stacks begin with the function that ran (--reverse turns them)");

@@ -159,6 +159,29 @@ static int read_switch(struct perfdata *pd, const struct perfdata_record *r, uin
 	return thread ? perfdata_switch_in(pd, thread, time, true) : FLAME_ENOMEM;
 }
 
+/*
+ * What a thread does in the kernel it does while it runs. Often its end is all that tells: a main thread waits for the others, and
+ * exits.
+ */
+static int see_running(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
+{
+	int32_t tid;
+	uint32_t thread;
+
+	if (!is_blocked_read(pd) || !time)
+		return 0;
+	if (r->type == PERFDATA_EXIT && r->size >= 24)
+		tid = (int32_t)perfdata_u32(pd, r->data + 16);
+	else if (r->type == PERFDATA_COMM || r->type == PERFDATA_FORK || r->type == PERFDATA_MMAP || r->type == PERFDATA_MMAP2)
+		tid = perfdata_tail_tid(pd, r);
+	else
+		return 0;
+	if (tid <= 0)
+		return 0;
+	thread = perfdata_thread_row(pd, -1, tid);
+	return thread ? perfdata_switch_in(pd, thread, time, false) : FLAME_ENOMEM;
+}
+
 static void note_unknown(struct perfdata *pd, uint32_t type)
 {
 	pd->unknown_type = type;
@@ -167,6 +190,8 @@ static void note_unknown(struct perfdata *pd, uint32_t type)
 
 int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64_t time)
 {
+	int err;
+
 	if (time && time < pd->last_time)
 		pd->nr_late++;
 	else if (time)
@@ -193,7 +218,8 @@ int perfdata_record(struct perfdata *pd, const struct perfdata_record *r, uint64
 	default:
 		if (r->type >= PERFDATA_KERNEL_TYPES || !r->type)
 			note_unknown(pd, r->type);
-		return perfdata_task_record(pd, r);
+		err = see_running(pd, r, time);
+		return err ? err : perfdata_task_record(pd, r);
 	}
 }
 

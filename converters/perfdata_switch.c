@@ -53,7 +53,7 @@ static bool field(const struct perfdata *pd, const struct perfdata_sample *s, co
 int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, uint32_t row, flame_stack stack)
 {
 	/* What the kernel reports of tasks: TASK_RUNNING, or with this bit one that was preempted. */
-	enum { STATES = 0xff };
+	enum { STATES = 0xff, DEAD = 0x30 };
 	struct perfdata_thread *th = &pd->tasks.threads[row];
 	uint64_t next, state;
 	uint32_t next_row;
@@ -64,8 +64,8 @@ int perfdata_switch_out(struct perfdata *pd, const struct perfdata_sample *s, ui
 		perfdata_switch_types(pd);
 	if (!field(pd, s, "prev_state", &state) || !field(pd, s, "next_pid", &next))
 		return flame_skip(pd->rd, "a sample of sched_switch whose fields cannot be read");
-	/* The idle thread waits for nothing. */
-	if (th->tid > 0) {
+	/* The idle thread waits for nothing, nor do the dead. */
+	if (th->tid > 0 && !(state & DEAD)) {
 		th->is_out = true;
 		th->out_time = s->time;
 		th->out_stack = stack;
@@ -105,6 +105,8 @@ void perfdata_switch_notes(struct perfdata *pd)
 	else if (!pd->tracepoints)
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
 			       "--offcpu: the recording does not describe its tracepoints: was it finished?");
+	flame_meta(pd->rd->profile)->sampled_switches |= pd->nr_switches && is_sampled(pd);
+	flame_meta(pd->rd->profile)->late += pd->nr_guessed;
 	if (pd->nr_switches && is_sampled(pd))
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
 			       "--offcpu: not each switch was recorded, so times are missing and others are too long: -F is for "
@@ -116,7 +118,7 @@ void perfdata_switch_notes(struct perfdata *pd)
 			   (unsigned long long)open, open == 1 ? " was" : "s were");
 	if (pd->nr_guessed)
 		flame_diag_add(pd->rd->diag, FLAME_WARNING,
-			       "of %llu blocked times %llu end at the thread's next sample, which may be late: "
+			       "of %llu blocked times %llu end at what the thread did next, which may be late: "
 			       "record switches in as well (perf record -a, or --switch-events)",
 			       (unsigned long long)pd->nr_ended, (unsigned long long)pd->nr_guessed);
 }

@@ -38,13 +38,14 @@ flame_frame pprof_frame(struct flame_reader *rd, struct pprof_scratch *scratch, 
 flame_frame pprof_label_frame(struct flame_reader *rd, struct pprof_scratch *scratch, struct flame_span text);
 /* Return: the row of the type; what it measures is told by its name. @name may be one that there is already. */
 flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct flame_span unit);
-/* The same of a @kind that is known; FLAME_VALUE_OTHER: by its name. */
+/* The same of @kind. */
 flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, struct flame_span unit,
 			      enum flame_value_kind kind);
 /* Return: what values of a type called @name are of. */
 enum flame_value_kind pprof_value_kind(struct flame_span name);
 /* How pprof_write.c begins a comment that tells a type's kind where its name does not: "fgtools:kind wall time". */
 #define PPROF_KIND_COMMENT "fgtools:kind "
+#define PPROF_KIND_UNKNOWN "unknown"	/* where the name would tell one */
 
 /* Of the message. */
 struct pprof_index {

@@ -215,7 +215,7 @@ static int unique_name(const struct flame_profile *p, struct flame_span *name, s
 flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, struct flame_span unit,
 			      enum flame_value_kind kind)
 {
-	struct flame_type_info info = { .kind = kind ? kind : pprof_value_kind(name), .scale = cut_scale(&unit) };
+	struct flame_type_info info = { .kind = kind, .scale = cut_scale(&unit) };
 	flame_type row = 0;
 	char *text = NULL;
 
@@ -234,5 +234,5 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 
 flame_type pprof_type(struct flame_reader *rd, struct flame_span name, struct flame_span unit)
 {
-	return pprof_type_of_kind(rd, name, unit, FLAME_VALUE_OTHER);
+	return pprof_type_of_kind(rd, name, unit, pprof_value_kind(name));
 }

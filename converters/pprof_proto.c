@@ -492,8 +492,8 @@ static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame
 	return true;
 }
 
-/* "wall time": the kind of the type that is called so. */
-static enum flame_value_kind commented_kind(const struct pprof_proto *p, struct flame_span name)
+/* "wall time": the kind of the type that is called so. Without a comment its name tells. */
+static enum flame_value_kind type_kind(const struct pprof_proto *p, struct flame_span name)
 {
 	struct flame_span text;
 
@@ -504,7 +504,7 @@ static enum flame_value_kind commented_kind(const struct pprof_proto *p, struct 
 		if (blank && text.len - n - 1 == name.len && !memcmp(blank + 1, name.s, name.len))
 			return flame_value_kind_find((struct flame_span){ text.s, n });
 	}
-	return FLAME_VALUE_OTHER;
+	return pprof_value_kind(name);
 }
 
 /* The default one first, then the others in their order. */
@@ -525,7 +525,7 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 			err = get_name(rd, p, p->types[i].unit, &unit);
 		if (err)
 			return err;
-		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, commented_kind(p, name));
+		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, type_kind(p, name));
 		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
@@ -1176,6 +1176,20 @@ void pprof_proto_release(struct pprof_proto *p)
 
 /* Recognition. */
 
+/* A type and its unit are numbers of strings. What OTLP and Perfetto have in this place are messages in messages. */
+static bool is_value_type(struct flame_span message)
+{
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+	enum flame_pb_result result;
+
+	while ((result = flame_pb_next(&pb, &f)) == FLAME_PB_FIELD) {
+		if (f.wire != FLAME_PB_VARINT)
+			return false;
+	}
+	return result == FLAME_PB_END;
+}
+
 /* Messages that are all of numbers must be; a string can be anything. */
 static bool fits(const struct flame_pb_field *f)
 {
@@ -1192,6 +1206,8 @@ static bool fits(const struct flame_pb_field *f)
 		return f->wire == FLAME_PB_VARINT || f->wire == FLAME_PB_BYTES;
 	if (f->wire != (enum flame_pb_wire)wires[f->nr])
 		return false;
+	if (f->nr == SAMPLE_TYPE || f->nr == PERIOD_TYPE)
+		return is_value_type(f->bytes);
 	return f->wire != FLAME_PB_BYTES || f->nr == STRING_TABLE || read_numbers(f->bytes, numbers, 1);
 }
 

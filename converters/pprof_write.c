@@ -177,7 +177,7 @@ static flame_string type_name(struct writer *w, flame_type type)
 	return intern(w, name.len ? name : PPROF_SPAN("samples"));
 }
 
-/* pprof has no place for what is measured. Most types' names tell; for the others a comment does. */
+/* pprof has no place for what is measured. Most types' names tell; where they do not, or falsely, a comment does. */
 static void put_kind(struct writer *w, flame_type type)
 {
 	const struct flame_type_info *info = flame_type_get(w->p, type);
@@ -185,9 +185,10 @@ static void put_kind(struct writer *w, flame_type type)
 	char *text;
 	int n;
 
-	if (!info->kind || info->kind == pprof_value_kind(name))
+	if (info->kind == pprof_value_kind(name))
 		return;
-	n = asprintf(&text, PPROF_KIND_COMMENT "%s %.*s", flame_value_kind_name(info->kind), (int)name.len, name.s);
+	n = asprintf(&text, PPROF_KIND_COMMENT "%s %.*s", info->kind ? flame_value_kind_name(info->kind) : PPROF_KIND_UNKNOWN,
+		     (int)name.len, name.s);
 	if (n < 0)
 		return;
 	flame_pb_put_number(&w->message, 13, flame_intern(w->tables, text, (size_t)n));

@@ -549,17 +549,26 @@ static bool is_python(struct flame_span part)
 	return frame.file.len && (span_ends(frame.file, ".py") || frame.file.s[0] == '<');
 }
 
+static struct flame_span cut_last_frame(struct flame_span line)
+{
+	const char *semicolon = memrchr(line.s, ';', line.len);
+
+	return span_to(line, semicolon ? (size_t)(semicolon - line.s) : 0);
+}
+
 /*
  * Return: false where it is not of py-spy: most frames have a place. *@sure is set where nobody else writes such a
- * line.
+ * line. The head may cut it off (@cut): then it has no count, and its last frame is not whole.
  */
-static bool is_raw_line(struct flame_span line, bool *sure)
+static bool is_raw_line(struct flame_span line, bool cut, bool *sure)
 {
 	int64_t count;
 	size_t good = 0, bad = 0;
 
 	line = span_trim_end(line);
-	if (!cut_count(&line, &count))
+	if (cut)
+		line = cut_last_frame(line);
+	else if (!cut_count(&line, &count))
 		return false;
 	while (line.len) {
 		size_t n = is_process(line) ? process_frame(line) : first_part(line).len;
@@ -578,7 +587,7 @@ static bool is_raw_line(struct flame_span line, bool *sure)
 static bool is_raw(struct flame_span head)
 {
 	struct flame_span line;
-	bool sure = false;
+	bool sure = false, full = head.len >= FLAME_HEAD_SIZE;
 	int nr = 0;
 
 	while (nr < PROBE_LINES && head.len) {
@@ -587,7 +596,7 @@ static bool is_raw(struct flame_span head)
 		span_line(&head, &line);
 		if (!line.len || line.s[0] == '#' || (!whole && nr))
 			continue;
-		if (!is_raw_line(line, &sure))
+		if (!is_raw_line(line, full && !whole, &sure))
 			return false;
 		nr++;
 	}

@@ -382,6 +382,9 @@ static int read(struct flame_reader *rd)
 			values = add_entries(rd);
 		if (values)
 			return values;
+		/* Behind the object there is nothing, or it is told. */
+		if (!err && !st->json.error)
+			flame_json_next(&st->json);
 	}
 	return st->json.error ? flame_json_report(&st->json, rd, st->nr_entries) : err;
 }

@@ -88,7 +88,7 @@ struct flame_cfi *flame_cfi_open(const char *path)
 
 bool flame_cfi_address(const struct flame_cfi *c, uint64_t offset, uint64_t *address)
 {
-	return flame_elf_address(&c->elf, offset, address);
+	return flame_elf_code(&c->elf, offset, address);
 }
 
 /* ---- rows ---- */

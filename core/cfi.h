@@ -38,7 +38,7 @@ struct flame_cfi;
 struct flame_cfi *flame_cfi_open(const char *path);
 /* @c may be NULL. */
 void flame_cfi_free(struct flame_cfi *c);
-/* Return: true with the address that @offset in the file is linked at. */
+/* Return: true with the address that the code at @offset in the file is linked at; false where there is no code. */
 bool flame_cfi_address(const struct flame_cfi *c, uint64_t offset, uint64_t *address);
 /* Return: the row at @address, as the file is linked; valid until the next call, or as long as @c if it is kept. */
 const struct flame_cfi_row *flame_cfi_row(struct flame_cfi *c, uint64_t address);

@@ -54,6 +54,16 @@ static void add(struct flame_change *c, const struct addend *a)
 	side->squares += a->squares;
 }
 
+/* Sides that were sampled at different rates have samples of different weights. */
+static double times_heavier(const struct flame_comparison *c, const struct flame_diff *d)
+{
+	double before = (double)c->all.before.value, after = (double)c->all.after.value;
+
+	if (!(before > 0) || !(after > 0))
+		return 1;
+	return after / (double)d->after.nr_samples / (before / (double)d->before.nr_samples);
+}
+
 static int sum_all(struct flame_comparison *c, const struct flame_diff *d)
 {
 	for (uint32_t i = 0; i < flame_nr_samples(d->profile); i++) {
@@ -67,54 +77,64 @@ static int sum_all(struct flame_comparison *c, const struct flame_diff *d)
 			return FLAME_EOVERFLOW;
 		add(&c->all, &a);
 	}
+	c->heavier = times_heavier(c, d);
 	return 0;
+}
+
+/* A part of a side, the side, and how many times as heavy as the other's its samples are. */
+struct part {
+	const struct flame_amount_seen *part, *all;
+	double heavier;
+};
+
+/* Of what is summed in @s. */
+static double mean_weight(const struct flame_amount_seen *s)
+{
+	return s->squares / (double)s->value;
+}
+
+/* The weight of a sample of the part; where this @side has none, what it would be here by the @other side. */
+static double weight(const struct part *side, const struct part *other)
+{
+	return side->part->value ? mean_weight(side->part) : mean_weight(other->part) * side->heavier;
 }
 
 /*
  * How many independent samples of equal weight would let the share vary as much. Where all or nothing of a
- * side is the part's, its weights are not there to tell: those that the part has on the @other side do.
+ * side is the part's, its weights are not there to tell.
  */
-static double effective_size(const struct flame_amount_seen *part, const struct flame_amount_seen *all,
-			     const struct flame_amount_seen *other)
+static double effective_size(const struct part *side, const struct part *other)
 {
+	const struct flame_amount_seen *part = side->part, *all = side->all;
 	double sum = (double)all->value, share = (double)part->value / sum, variance;
 
-	if (part->value && part->value < all->value) {
-		variance = (1 - share) * (1 - share) * part->squares + share * share * (all->squares - part->squares);
-		return share * (1 - share) * sum * sum / variance;
-	}
-	if (!part->value && other->value)
-		return sum * (double)other->value / other->squares;
-	return sum * sum / all->squares;
+	if (!part->value && other->part->value)
+		return sum / weight(side, other);
+	if (!part->value || part->value == all->value)
+		return sum * sum / all->squares;
+	variance = (1 - share) * (1 - share) * part->squares + share * share * (all->squares - part->squares);
+	return share * (1 - share) * sum * sum / variance;
 }
 
-static void weigh(struct flame_amount_seen *part, const struct flame_amount_seen *all,
-		  const struct flame_amount_seen *other, double dispersion)
+static struct flame_portion weigh(const struct part *side, const struct part *other, double dispersion)
 {
-	if (!all->value)
-		return;
-	part->part.share = (double)part->value / (double)all->value;
-	part->part.size = effective_size(part, all, other) / dispersion;
+	if (!side->all->value)
+		return side->part->part;
+	return (struct flame_portion){ (double)side->part->value / (double)side->all->value,
+				       effective_size(side, other) / dispersion };
 }
 
-/* The weight of a sample of this side, or of the other where this one has none. */
-static double weight(const struct flame_amount_seen *side, const struct flame_amount_seen *other)
+/* Equal counts are as many samples on either side as these are light. */
+static void test_count(struct flame_change *c, const struct part *before, const struct part *after,
+		       double dispersion_before, double dispersion_after)
 {
-	const struct flame_amount_seen *s = side->value ? side : other;
-
-	return s->squares / (double)s->value;
-}
-
-static void test_count(struct flame_change *c, double dispersion_before, double dispersion_after)
-{
-	double before, after;
+	double b, a;
 
 	if (!c->before.value && !c->after.value)
 		return;
-	before = weight(&c->before, &c->after) * dispersion_before;
-	after = weight(&c->after, &c->before) * dispersion_after;
-	c->test.p = flame_binomial((double)c->before.value / before, (double)c->after.value / after, before / (before + after),
-				   &c->test.least);
+	b = weight(before, after) * dispersion_before;
+	a = weight(after, before) * dispersion_after;
+	c->test.p = flame_binomial((double)c->before.value / b, (double)c->after.value / a, b / (b + a), &c->test.least);
 }
 
 /*
@@ -134,13 +154,15 @@ static void test_change(struct flame_comparison *c, struct flame_change *change,
 {
 	double before = dispersion_of(c, &c->all.before, c->options.runs_before);
 	double after = dispersion_of(c, &c->all.after, c->options.runs_after);
+	struct part b = { &change->before, &c->all.before, 1 / c->heavier };
+	struct part a = { &change->after, &c->all.after, c->heavier };
 
 	change->test = (struct flame_test){ 1, 1, 1 };
-	weigh(&change->before, &c->all.before, &change->after, before);
-	weigh(&change->after, &c->all.after, &change->before, after);
+	change->before.part = weigh(&b, &a, before);
+	change->after.part = weigh(&a, &b, after);
 	change->interval = flame_newcombe(change->before.part, change->after.part, deviations);
 	if (c->options.by_count)
-		test_count(change, before, after);
+		test_count(change, &b, &a, before, after);
 	else
 		change->test.p = flame_fisher(change->before.part, change->after.part, &change->test.least);
 }

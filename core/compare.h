@@ -48,6 +48,7 @@ struct flame_compared {
 struct flame_comparison {
 	struct flame_compare_options options;
 	struct flame_change all;	/* all samples */
+	double heavier;			/* how many times the mean weight before the samples after have */
 	struct flame_compared *items;	/* owned */
 	size_t nr_items;
 	size_t nr_changes;		/* totals and selves that were looked at */

@@ -34,6 +34,7 @@ struct job {
 	struct flame_reader rd;		/* the whole: prepare, join, finish */
 	struct flame_profile *profile;
 	struct flame_span head;
+	char *head_copy;
 	struct slice *slices;
 	unsigned int nr_slices;
 };
@@ -444,10 +445,36 @@ static int read_slices(struct job *job)
 	return err;
 }
 
+/* Copy what the probes see, as the next read moves it. */
+static int copy_head(struct job *job, size_t size)
+{
+	struct flame_span head = flame_peek(&job->input, size);
+	char *copy;
+
+	if (head.len > size)
+		head.len = size;
+	copy = realloc(job->head_copy, head.len);
+	if (!copy)
+		return FLAME_ENOMEM;
+	memcpy(copy, head.s, head.len);
+	job->head_copy = copy;
+	job->head = (struct flame_span){ copy, head.len };
+	return 0;
+}
+
+/* Where a single long name or text fills the head, nobody knows the format by it: look further. */
+static int look_further(struct job *job)
+{
+	const struct flame_converter *tie;
+
+	if (job->rd.options->from || job->head.len < FLAME_HEAD_SIZE || recognise(job->head, NULL, &tie))
+		return 0;
+	return copy_head(job, FLAME_HEAD_MAX);
+}
+
 static int read_input(struct job *job)
 {
 	struct flame_span head = flame_peek(&job->input, FLAME_HEAD_SIZE);
-	char *copy;
 	int err;
 
 	if (!head.len && job->input.error == FLAME_EDAMAGED) {
@@ -462,22 +489,17 @@ static int read_input(struct job *job)
 		flame_diag_add(job->rd.diag, FLAME_ERROR, "the input is empty (0 bytes): did the command that makes it fail?");
 		return FLAME_EEMPTY;
 	}
-	if (head.len > FLAME_HEAD_SIZE)
-		head.len = FLAME_HEAD_SIZE;
-	copy = malloc(head.len);
-	if (!copy)
-		return FLAME_ENOMEM;
-	memcpy(copy, head.s, head.len);
-	job->head = (struct flame_span){ copy, head.len };
-	err = choose_converter(job);
+	err = copy_head(job, FLAME_HEAD_SIZE);
 	if (!err)
-		err = read_slices(job);
-	free(copy);
-	return err;
+		err = look_further(job);
+	if (!err)
+		err = choose_converter(job);
+	return err ? err : read_slices(job);
 }
 
 static void release_job(struct job *job)
 {
+	free(job->head_copy);
 	for (unsigned int i = 0; i < job->nr_slices; i++) {
 		struct slice *s = &job->slices[i];
 
@@ -555,6 +577,7 @@ int flame_read(struct flame_profile **profile, const char *path, const struct fl
 		return err;
 	}
 	flame_meta(job.profile)->format = flame_intern(job.profile, job.rd.converter->name, strlen(job.rd.converter->name));
+	flame_meta(job.profile)->damaged |= diag->damaged;
 	*profile = job.profile;
 	return 0;
 }

@@ -148,7 +148,7 @@ struct flame_converter {
 	const char *directory_file;	/* a directory with such a file is read through it; NULL: no directories */
 	uint32_t choices;	/* enum flame_choice: what it heeds; a note tells of what else is asked for */
 	uint32_t kinds_written;	/* kinds that the format itself spells out, so that they always matter */
-	/* @head: the first 64 KiB, or all if it is less. Return: an enum flame_score, or between. */
+	/* @head: the first 64 KiB, 1 MiB where nobody knew these, or all if it is less. Return: an enum flame_score, or between. */
 	int (*probe)(struct flame_span head);
 	/* Optional: learn from the head what all slices must know. Runs once; its state is copied to each slice. */
 	int (*prepare)(struct flame_reader *rd, struct flame_span head);

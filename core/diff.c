@@ -154,12 +154,52 @@ static int fill(struct flame_diff *d, const struct flame_profile *before, flame_
 	return err ? err : flame_types_align(d->profile, d->before.type, d->after.type);
 }
 
+static int by_name(const void *a, const void *b)
+{
+	const struct flame_span *x = a, *y = b;
+	int order = memcmp(x->s, y->s, x->len < y->len ? x->len : y->len);
+
+	return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+/* Of names that several tools know, few are in both the kernel and in a program, such as memcpy. */
+#define SHARED_NAMES 0.25
+
+/*
+ * Formats such as speedscope's do not say which code is the kernel's. Return: whether @p has none of it, but functions of
+ * the names that @other's kernel has. Without memory it is not told.
+ */
+static bool hides_kernel(const struct flame_profile *p, const struct flame_profile *other)
+{
+	uint32_t nr = flame_nr_frames(p), nr_kernel = 0, nr_shared = 0;
+	struct flame_span *names = malloc((nr + 1) * sizeof(*names)), name;
+	bool has_kernel = !names;
+
+	for (uint32_t i = 0; !has_kernel && i < nr; i++) {
+		names[i] = flame_string_get(p, flame_frame_get(p, i)->name);
+		has_kernel = flame_frame_get(p, i)->kind == FLAME_KERNEL;
+	}
+	if (!has_kernel)
+		qsort(names, nr, sizeof(*names), by_name);
+	for (uint32_t i = 1; !has_kernel && i < flame_nr_frames(other); i++) {
+		if (flame_frame_get(other, i)->kind != FLAME_KERNEL)
+			continue;
+		name = flame_string_get(other, flame_frame_get(other, i)->name);
+		nr_kernel++;
+		nr_shared += bsearch(&name, names, nr, sizeof(*names), by_name) != NULL;
+	}
+	free(names);
+	return nr_kernel && nr_shared >= SHARED_NAMES * nr_kernel;
+}
+
 int flame_diff_init(struct flame_diff *diff, const struct flame_profile *before, flame_type before_type,
 		    const struct flame_profile *after, flame_type after_type, bool normalize, uint32_t kinds)
 {
 	struct flame_profile_options options = { .kinds = kinds };
 	int err;
 
+	if (hides_kernel(before, after) || hides_kernel(after, before))
+		options.kinds &= ~FLAME_KIND_BIT(FLAME_KERNEL);
 	*diff = (struct flame_diff){ .profile = flame_profile_new(&options), .normalized = normalize };
 	if (!diff->profile)
 		return FLAME_ENOMEM;

@@ -44,6 +44,23 @@ static void check_rate(const struct check *c)
 			       (unsigned long long)a->period, (unsigned long long)b->period, remedy(c));
 }
 
+static bool is_known(const struct flame_diff_side *side)
+{
+	return side->numbering != FLAME_NUMBERED_STACKS;
+}
+
+/* Stacks, which are at least as many samples, are no numbers to compare. */
+static void tell_unknown(const struct check *c)
+{
+	bool before = !is_known(&c->diff->before), after = !is_known(&c->diff->after);
+
+	if (!c->tested || (c->diff->before.nr_samples >= FEW && c->diff->after.nr_samples >= FEW))
+		return;
+	flame_diag_add(c->diag, FLAME_WARNING, "how many samples %s is not known: each stack counts as one, and little can be told "
+		       "from noise; of folded text, compare the recordings themselves",
+		       before && after ? "BEFORE and AFTER hold" : before ? "BEFORE holds" : "AFTER holds");
+}
+
 static void check_load(const struct check *c)
 {
 	double a = (double)flame_meta_duration(c->before) / 1e9, b = (double)flame_meta_duration(c->after) / 1e9;
@@ -51,6 +68,10 @@ static void check_load(const struct check *c)
 
 	if (differs_much(a, b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE lasts %.3g s, AFTER %.3g s: %s", a, b, remedy(c));
+	if (!is_known(&c->diff->before) || !is_known(&c->diff->after)) {
+		tell_unknown(c);
+		return;
+	}
 	if (differs_much((double)nr_a, (double)nr_b) && !is_chance((double)nr_a, (double)nr_b))
 		flame_diag_add(c->diag, FLAME_WARNING, "BEFORE has %llu samples, AFTER %llu: another load or time was recorded, "
 			       "not only other code; %s",
@@ -85,6 +106,18 @@ static void check_machine(const struct check *c)
 			       "deep ones seem to differ", a->depth_max, b->depth_max);
 }
 
+/* By one recorder, stacks were found in two ways: each loses callers of its own. */
+static void check_stacks(const struct check *c)
+{
+	const struct flame_meta *a = flame_meta_get(c->before), *b = flame_meta_get(c->after);
+	struct flame_span x = flame_string_get(c->before, a->format), y = flame_string_get(c->after, b->format);
+
+	if (a->copied_stacks != b->copied_stacks && x.len && x.len == y.len && !memcmp(x.s, y.s, x.len))
+		flame_diag_add(c->diag, FLAME_WARNING, "stacks of %s are from copies (--call-graph dwarf), those of %s are not: "
+			       "callers and names that differ may be that, and not the code",
+			       a->copied_stacks ? "BEFORE" : "AFTER", a->copied_stacks ? "AFTER" : "BEFORE");
+}
+
 /* Samples of which some function is in both. */
 static void check_common(const struct check *c)
 {
@@ -116,5 +149,6 @@ void flame_diff_check(const struct flame_profile *before, const struct flame_pro
 	check_rate(&c);
 	check_load(&c);
 	check_machine(&c);
+	check_stacks(&c);
 	check_common(&c);
 }

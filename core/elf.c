@@ -251,21 +251,27 @@ struct flame_span flame_elf_bytes(const struct flame_elf *elf, const struct flam
 	return (struct flame_span){ (const char *)elf->data + section->offset, section->size };
 }
 
-bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+static bool address_of(const struct flame_elf *elf, uint64_t offset, bool executable, uint64_t *address)
 {
-	/* First the segments with code; a mapping of code may begin in a page that it shares with data. */
-	for (int executable = 1; executable >= 0; executable--) {
-		for (size_t i = 0; i < elf->nr_segments; i++) {
-			const struct flame_elf_segment *s = &elf->segments[i];
+	for (size_t i = 0; i < elf->nr_segments; i++) {
+		const struct flame_elf_segment *s = &elf->segments[i];
 
-			if (!s->load || s->executable != executable || offset < s->offset ||
-			    offset - s->offset >= s->file_size)
-				continue;
-			*address = offset - s->offset + s->address;
-			return true;
-		}
+		if (!s->load || s->executable != executable || offset < s->offset || offset - s->offset >= s->file_size)
+			continue;
+		*address = offset - s->offset + s->address;
+		return true;
 	}
 	return false;
+}
+
+bool flame_elf_code(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+{
+	return address_of(elf, offset, true, address);
+}
+
+bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address)
+{
+	return address_of(elf, offset, true, address) || address_of(elf, offset, false, address);
 }
 
 bool flame_elf_debuglink(const struct flame_elf *elf, const char **name, uint32_t *crc)
@@ -293,7 +299,8 @@ static const struct flame_elf_section *section_of_type(const struct flame_elf *e
 	return NULL;
 }
 
-const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
+/* The @i-th string of the dynamic section that has @wanted. */
+static const char *dynamic_string(const struct flame_elf *elf, uint64_t wanted, size_t i)
 {
 	const struct flame_elf_section *dynamic = section_of_type(elf, SHT_DYNAMIC);
 	struct flame_span bytes = flame_elf_bytes(elf, dynamic);
@@ -307,10 +314,22 @@ const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
 
 		if (tag == DT_NULL)
 			return NULL;
-		if (tag == DT_NEEDED && !i--)
+		if (tag == wanted && !i--)
 			return string_at(elf, &elf->sections[dynamic->link], get_word(elf, p, 4, 8));
 	}
 	return NULL;
+}
+
+const char *flame_elf_needed(const struct flame_elf *elf, size_t i)
+{
+	return dynamic_string(elf, DT_NEEDED, i);
+}
+
+const char *flame_elf_runpath(const struct flame_elf *elf)
+{
+	const char *path = dynamic_string(elf, DT_RUNPATH, 0);
+
+	return path ? path : dynamic_string(elf, DT_RPATH, 0);
 }
 
 bool flame_elf_has_symtab(const struct flame_elf *elf)
@@ -422,7 +441,8 @@ int flame_elf_symbols(const struct flame_elf *elf, struct flame_symtab *table)
 /* What the relocations put into the slots of the GOT. */
 struct slot {
 	uint64_t address;
-	uint32_t symbol;
+	uint64_t resolver;	/* which chooses the function when the file is loaded; 0: @symbol is it */
+	uint32_t symbol;	/* 0: none is known */
 };
 
 struct slots {
@@ -437,8 +457,50 @@ static int compare_slots(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-static bool slots_read(const struct flame_elf *elf, struct slots *out)
+static int compare_resolvers(const void *a, const void *b)
 {
+	const struct slot *x = a, *y = b;
+
+	return x->resolver < y->resolver ? -1 : x->resolver > y->resolver;
+}
+
+/* Return: the first of the slots that the function at @resolver fills; NULL: none. */
+static struct slot *resolved_by(const struct slots *slots, uint64_t resolver)
+{
+	size_t low = 0, high = slots->nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (slots->slots[middle].resolver < resolver)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < slots->nr && slots->slots[low].resolver == resolver ? &slots->slots[low] : NULL;
+}
+
+/* The slots of memcpy and the like inside of the C library have no symbol, but a resolver that has its name. */
+static void name_resolved(const struct symbols *t, const struct slots *slots)
+{
+	qsort(slots->slots, slots->nr, sizeof(*slots->slots), compare_resolvers);
+	for (size_t i = 1; i < t->bytes.len / t->entry_size; i++) {
+		struct symbol s = symbol_at(t, i);
+		struct slot *slot = s.type == STT_GNU_IFUNC && s.value ? resolved_by(slots, s.value) : NULL;
+
+		/* Of several names the one for users. */
+		if (slot && s.name < t->strings.len && (!slot->symbol || t->strings.s[s.name] != '_'))
+			slot->symbol = (uint32_t)i;
+	}
+	for (size_t i = 1; i < slots->nr; i++) {
+		if (slots->slots[i].resolver && slots->slots[i].resolver == slots->slots[i - 1].resolver)
+			slots->slots[i].symbol = slots->slots[i - 1].symbol;
+	}
+}
+
+static bool slots_read(const struct symbols *t, struct slots *out)
+{
+	const struct flame_elf *elf = t->elf;
 	static const size_t size = sizeof(Elf64_Rela);
 	size_t room = 0;
 
@@ -462,9 +524,13 @@ static bool slots_read(const struct flame_elf *elf, struct slots *out)
 			uint32_t type = (uint32_t)info;
 
 			if (info >> 32 && (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT))
-				out->slots[out->nr++] = (struct slot){ get64(elf, p), (uint32_t)(info >> 32) };
+				out->slots[out->nr++] = (struct slot){ .address = get64(elf, p), .symbol = (uint32_t)(info >> 32) };
+			else if (type == R_X86_64_IRELATIVE)
+				out->slots[out->nr++] = (struct slot){ .address = get64(elf, p), .resolver = get64(elf, p + 16) };
 		}
 	}
+	if (out->nr)
+		name_resolved(t, out);
 	if (out->nr)
 		qsort(out->slots, out->nr, sizeof(*out->slots), compare_slots);
 	return out->nr;
@@ -487,12 +553,23 @@ static bool plt_slot(const struct flame_elf *elf, const unsigned char *p, size_t
 	return true;
 }
 
+/* Return: the size of the section's entries: 8 bytes where a jump is all that they are, as in .plt.got and in static programs. */
+static size_t plt_step(const struct flame_elf *elf, struct flame_span code)
+{
+	const unsigned char *p = (const unsigned char *)code.s;
+	uint64_t slot;
+
+	if (code.len < 16)
+		return 8;
+	return plt_slot(elf, p, 8, 0, &slot) && plt_slot(elf, p + 8, 8, 0, &slot) ? 8 : 16;
+}
+
 /* The entries of one section; that they are a PLT's is added to the name when it is shown. */
 static int plt_add(const struct symbols *t, const struct slots *slots, const struct flame_elf_section *plt,
 		   struct flame_symtab *table)
 {
 	struct flame_span code = flame_elf_bytes(t->elf, plt);
-	size_t step = !strcmp(plt->name, ".plt.got") && code.len % 16 ? 8 : 16;
+	size_t step = plt_step(t->elf, code);
 	int err = 0;
 
 	for (size_t at = 0; !err && at + step <= code.len; at += step) {
@@ -504,7 +581,7 @@ static int plt_add(const struct symbols *t, const struct slots *slots, const str
 		if (!plt_slot(t->elf, (const unsigned char *)code.s + at, step, e.start, &key.address))
 			continue;
 		slot = bsearch(&key, slots->slots, slots->nr, sizeof(key), compare_slots);
-		if (!slot || slot->symbol >= t->bytes.len / t->entry_size)
+		if (!slot || !slot->symbol || slot->symbol >= t->bytes.len / t->entry_size)
 			continue;
 		s = symbol_at(t, slot->symbol);
 		if (s.name >= t->strings.len)
@@ -524,9 +601,11 @@ int flame_elf_plt(const struct flame_elf *elf, struct flame_symtab *table)
 	size_t nr = 0;
 	int err = 0;
 
-	if (elf->machine != EM_X86_64 || !elf->is_64 || !symbols_open(elf, section_of_type(elf, SHT_DYNSYM), &t))
+	/* A static program has only slots that a resolver fills. */
+	if (elf->machine != EM_X86_64 || !elf->is_64 || (!symbols_open(elf, section_of_type(elf, SHT_DYNSYM), &t) &&
+							 !symbols_open(elf, section_of_type(elf, SHT_SYMTAB), &t)))
 		return 0;
-	if (slots_read(elf, &slots)) {
+	if (slots_read(&t, &slots)) {
 		for (size_t i = 0; !err && i < elf->nr_sections; i++) {
 			if (!strncmp(elf->sections[i].name, ".plt", 4) && elf->sections[i].flags & SHF_EXECINSTR && nr++ < NR_PLTS)
 				err = plt_add(&t, &slots, &elf->sections[i], table);

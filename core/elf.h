@@ -60,10 +60,17 @@ struct flame_span flame_elf_bytes(const struct flame_elf *elf, const struct flam
  * segment, or else by any that is loaded.
  */
 bool flame_elf_address(const struct flame_elf *elf, uint64_t offset, uint64_t *address);
+/*
+ * The same, by an executable segment only. Ask for the byte itself and not for the start of its mapping: lld lets
+ * segments share a page of the file, so that the mapping of one begins with the end of another.
+ */
+bool flame_elf_code(const struct flame_elf *elf, uint64_t offset, uint64_t *address);
 /* Return: true with the name and checksum that .gnu_debuglink holds. */
 bool flame_elf_debuglink(const struct flame_elf *elf, const char **name, uint32_t *crc);
 /* Return: the name of the @i-th library that @elf asks for, in the file; NULL where there are no more. */
 const char *flame_elf_needed(const struct flame_elf *elf, size_t i);
+/* Return: the directories in which @elf wants them to be looked for, divided by colons, in the file; NULL for none. */
+const char *flame_elf_runpath(const struct flame_elf *elf);
 /* Return: true where @elf has a symbol table of its own besides the dynamic one. */
 bool flame_elf_has_symtab(const struct flame_elf *elf);
 

@@ -274,7 +274,10 @@ struct flame_meta {
 	uint32_t frequency_hz;	/* that samples were asked for, a CPU or a thread */
 	uint32_t depth_max;	/* frames that the recorder keeps of a stack at most */
 	uint32_t nr_cpus;	/* of the machine */
+	uint64_t late;		/* blocked times whose end was not recorded: they last until the thread's next sample */
 	bool copied_stacks;	/* parts of the stack were recorded, to be unwound */
+	bool sampled_switches;	/* of the switches of threads, samples were taken: not each is there */
+	bool damaged;		/* part of the input could not be read */
 };
 
 /* What is known of @p's recording, to be read and filled in; owned by @p. */

@@ -9,6 +9,7 @@
 
 #define FLAME_VIEW_MAX ((size_t)16 << 20)	/* longest line or record: 16 MiB */
 #define FLAME_HEAD_SIZE ((size_t)64 << 10)	/* what probes see */
+#define FLAME_HEAD_MAX ((size_t)1 << 20)	/* the same, where they knew nothing by that */
 
 struct flame_input {
 	const char *name;	/* for messages; borrowed */

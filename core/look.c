@@ -51,6 +51,10 @@ static const struct look looks[] = {
 	{ NULL, 0, "<svg", "an SVG picture, perhaps a flame graph already; give the profile that it was made from" },
 	{ NULL, 0, "<!DOCTYPE html", "an HTML page; give the profile that it was made from" },
 	{ NULL, 0, "<html", "an HTML page; give the profile that it was made from" },
+	{ START("\n"), "track_event", "a trace of Perfetto; make JSON of it: traceconv json FILE FILE.json" },
+	{ START("\n"), "linux.ftrace", "a trace of Perfetto; make JSON of it: traceconv json FILE FILE.json" },
+	{ START("\n"), "thread.name", "profiles of OpenTelemetry (OTLP); this version cannot read them" },
+	{ START("\x12"), "thread.name", "profiles of OpenTelemetry (OTLP); this version cannot read them" },
 	{ START("{"), NULL, "JSON; this version cannot read it yet" },
 	{ START("["), NULL, "JSON; this version cannot read it yet" },
 };

@@ -51,6 +51,15 @@ static int convert(const struct flame_met *m, const struct flame_met *to, int64_
 	return err;
 }
 
+/* Of another event it is not known that its values are the same. That they differ is said by who asks. */
+static bool is_other_event(const struct flame_met *m, const struct flame_met *other)
+{
+	struct flame_span a = flame_string_get(m->profile, info_of(m)->name);
+	struct flame_span b = flame_string_get(other->profile, info_of(other)->name);
+
+	return a.len && b.len && !same(a, b);
+}
+
 /* @m has no unit, @other has one. */
 static int take_unit(const struct flame_met *m, const struct flame_met *other, struct flame_diag *diag)
 {
@@ -64,6 +73,8 @@ static int take_unit(const struct flame_met *m, const struct flame_met *other, s
 			       m->name, other->name, unit.s, unit.s, unit.s);
 		return 0;
 	}
+	if (is_other_event(m, other))
+		return 0;
 	flame_diag_add(diag, FLAME_NOTE, "%s does not say what it counts: it is taken to be %.64s, as in %s", m->name, unit.s,
 		       other->name);
 	return convert(m, other, 1, diag);

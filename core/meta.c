@@ -107,6 +107,9 @@ void flame_meta_copy(struct flame_profile *p, const struct flame_profile *from)
 	}
 	if (!p->meta.format)
 		p->meta.format = flame_string_copy(p, from, from->meta.format);
+	p->meta.late += from->meta.late;
+	p->meta.sampled_switches |= from->meta.sampled_switches;
+	p->meta.damaged |= from->meta.damaged;
 	flame_meta_time(p, from->meta.first_ns);
 	flame_meta_time(p, from->meta.last_ns);
 }

@@ -304,6 +304,24 @@ static void check_losses(struct check *c)
 		    (unsigned long long)q->throttled, plural(q->throttled));
 }
 
+/* What the reader warned of when it read: who has the report alone has to know it too. */
+static void check_reading(struct check *c)
+{
+	const struct flame_meta *meta = flame_meta_get(c->p);
+
+	if (meta->damaged)
+		add(c, "damaged", FLAME_WARNING, 1, "", "part of the input is damaged or missing, and not in here");
+	if (c->kind != FLAME_VALUE_OFF_CPU)
+		return;
+	if (meta->sampled_switches)
+		add(c, "sampled-switches", FLAME_WARNING, 1, "",
+		    "not each switch of threads was recorded: times are missing, and others are too long");
+	else if (meta->late)
+		add(c, "late-switches", FLAME_WARNING, (double)meta->late, "times",
+		    "%llu blocked time%s until the thread's next sample, which may be late", (unsigned long long)meta->late,
+		    meta->late == 1 ? " lasts" : "s last");
+}
+
 static void check_rate(struct check *c)
 {
 	const struct flame_quality *q = c->q;
@@ -494,6 +512,7 @@ static void run(struct check *c, const char *format)
 	check_mixed(c, enough);
 	say_once(q);
 	check_losses(c);
+	check_reading(c);
 	check_rate(c);
 	check_events(c);
 	sort_findings(q);

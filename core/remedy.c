@@ -79,6 +79,14 @@ static const struct flame_remedy remedies[] = {
 	{ "lost", JFR, ALL, "the JVM's buffers were full", "raise globalbuffersize and numglobalbuffers (jcmd PID JFR.configure)" },
 	{ "lost", ANY, ALL, "the recorder could not keep up", "record at a lower rate, or with larger buffers" },
 
+	{ "damaged", PERF, ALL, "the recording was cut off, or copied before perf had finished it",
+	  "record again, let perf record end by itself or by one Ctrl-C, and copy the whole file" },
+	{ "damaged", ANY, ALL, "the file was cut off, or copied before it was finished", "record again, and copy the whole file" },
+
+	{ "sampled-switches", ANY, ALL, "-F or -c of perf record is for all events, that of switches too",
+	  "leave it out, or give it to the other event alone: -e cpu-clock/freq=99/ -e sched:sched_switch" },
+	{ "late-switches", ANY, ALL, "switches in were not recorded", "record with --switch-events, or all processes (-a)" },
+
 	{ "throttled", PERF, ALL, "the kernel held up sampling, as it took too much time",
 	  "record at a lower rate (-F 99); kernel.perf_cpu_time_max_percent and kernel.perf_event_max_sample_rate are the limits" },
 	{ "throttled", ANY, ALL, "sampling took too much time", "record at a lower rate" },

@@ -15,6 +15,7 @@
 #include "sums.h"
 #include "table.h"
 
+#define HINT_SAMPLES 5	/* of what a hint is about; fewer are chance */
 #define CONFIDENCE 1.96	/* standard errors to each side that hold 19 of 20 */
 
 double flame_share_error(double share, uint64_t nr)
@@ -256,6 +257,14 @@ static uint64_t sampled(const struct flame_report_part *part)
 	return is_sampled && !part->quality.at_least ? (uint64_t)((double)part->quality.nr_samples * busy) : 0;
 }
 
+/* The largest come first. */
+static void drop_chance_hints(struct flame_report_part *part)
+{
+	while (part->nr_samples && part->nr_hints &&
+	       part->hints[part->nr_hints - 1].share * (double)part->nr_samples < HINT_SAMPLES)
+		part->nr_hints--;
+}
+
 static void release_part(struct flame_report_part *part)
 {
 	flame_functions_release(&part->f);
@@ -330,6 +339,7 @@ static int read_part(struct flame_report *r, struct flame_report_part *part)
 	if (part->nr_hints == SIZE_MAX)
 		return FLAME_ENOMEM;
 	drop_python_hint(part);
+	drop_chance_hints(part);
 	return 0;
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
+#include "diff.h"
 #include "hash.h"
 #include "report_paths.h"
 #include "table.h"
@@ -131,11 +133,37 @@ static int by_size(const void *a, const void *b)
 	return flame_span_compare(x->name, y->name);
 }
 
+/* Where the number of samples is not known, a stack is at least one. Waits and allocations scatter: see compare.c. */
+static double least_number(const struct flame_report_part *part)
+{
+	bool numbered = flame_numbering_of(part->profile, part->type) == FLAME_NUMBERED;
+	bool scatters = part->kind == FLAME_VALUE_OFF_CPU || part->kind == FLAME_VALUE_LOCK || part->kind == FLAME_VALUE_ALLOCATION;
+	double sum = 0, squares = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(part->profile); i++) {
+		const struct flame_sample *s = flame_sample_get(part->profile, i);
+
+		if (s->type != part->type)
+			continue;
+		sum += (double)s->value;
+		squares += (double)s->value * (double)s->value / (numbered ? (double)s->nr_samples : 1);
+	}
+	return squares > 0 ? sum * sum / squares / (numbered && scatters ? 2 : 1) : 0;
+}
+
+/* How many independent samples tell as much as this run: runs differ by more than sampling, as fgdiff takes it too. */
+static double size_of_run(const struct flame_report_part *part)
+{
+	double nr = part->nr_samples ? (double)part->nr_samples : least_number(part);
+
+	return nr / (1 + nr / FLAME_RUN_SIZE);
+}
+
 /*
- * Which changes are more than chance: Fisher's test of each total, corrected by Holm's method for their number. Where
- * either side was measured and not sampled, all are. Return: false without memory.
+ * Which changes are more than chance: Fisher's test of each total, corrected by Holm's method for their number.
+ * Return: false without memory.
  */
-static bool judge(struct flame_report *r, uint64_t nr_before, uint64_t nr_after)
+static bool judge(struct flame_report *r, double size_before, double size_after)
 {
 	struct flame_test *tests = calloc(r->nr_changes + 1, sizeof(*tests));
 	double deviations = flame_deviations(1 - ALPHA);
@@ -143,20 +171,15 @@ static bool judge(struct flame_report *r, uint64_t nr_before, uint64_t nr_after)
 
 	for (size_t i = 0; ok && i < r->nr_changes; i++) {
 		struct flame_report_change *change = &r->changes[i];
-		struct flame_portion before = { change->before_total, (double)nr_before };
-		struct flame_portion after = { change->total, (double)nr_after };
+		struct flame_portion before = { change->before_total, size_before };
+		struct flame_portion after = { change->total, size_after };
 
-		change->is_significant = fabs(change->total - change->before_total) > 0;
-		if (!nr_before || !nr_after)
-			continue;
 		change->interval = flame_newcombe(before, after, deviations);
 		tests[i].p = flame_fisher(before, after, &tests[i].least);
 	}
-	if (ok && nr_before && nr_after) {
-		ok = flame_holm(tests, r->nr_changes, ALPHA) != SIZE_MAX;
-		for (size_t i = 0; ok && i < r->nr_changes; i++)
-			r->changes[i].is_significant = tests[i].adjusted <= ALPHA;
-	}
+	ok = ok && flame_holm(tests, r->nr_changes, ALPHA) != SIZE_MAX;
+	for (size_t i = 0; ok && i < r->nr_changes; i++)
+		r->changes[i].is_significant = tests[i].adjusted <= ALPHA;
 	free(tests);
 	return ok;
 }
@@ -170,7 +193,7 @@ int flame_report_find_changes(struct flame_report *r)
 
 	r->nr_changes = r->nr_within_noise = 0;
 	ok = add_side(&c, &before->f, &after->f, true) && add_side(&c, &after->f, &before->f, false) &&
-	     judge(r, before->nr_samples, after->nr_samples);
+	     judge(r, size_of_run(before), size_of_run(after));
 	free(c.by_name.slots);
 	if (!ok)
 		return FLAME_ENOMEM;

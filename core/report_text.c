@@ -838,6 +838,9 @@ static void put_changes(const struct writer *w)
 	if (r->nr_within_noise)
 		fprintf(w->out, "%s%zu function%s within noise.\n", w->style->item, r->nr_within_noise,
 			r->nr_within_noise == 1 ? " changed" : "s changed");
+	if (r->nr_within_noise && (r->before.quality.at_least || r->parts[0].quality.at_least))
+		fprintf(w->out, "%sOf sums it is not known how many samples they are, and little can be told from noise: "
+			"compare the recordings themselves.\n", w->style->item);
 }
 
 /* A file once, with all that was read of it. */

@@ -95,6 +95,17 @@ static size_t without_rust_hash(struct flame_span s)
 	return start - 3;
 }
 
+/* "_ZN3foo3bar17h0123456789abcdefE": the same, not demangled; it loses what its demangled name does. */
+static size_t without_mangled_hash(struct flame_span s)
+{
+	size_t start = s.len - RUST_HASH - 1;
+
+	if (s.len < RUST_HASH + 8 || memcmp(s.s, "_ZN", 3) || s.s[s.len - 1] != 'E' || memcmp(s.s + start - 3, "17h", 3) ||
+	    count(s, start, is_hex) < RUST_HASH)
+		return s.len;
+	return start - 3;
+}
+
 /* "memcpy@@GLIBC_2.14" */
 static size_t without_symbol_version(struct flame_span s)
 {
@@ -136,7 +147,7 @@ static size_t without_clone(struct flame_span s)
 static struct flame_span without_ends(struct flame_span s)
 {
 	static size_t (*const ends[])(struct flame_span) = {
-		without_clone_note, without_symbol_version, without_clone, without_rust_hash,
+		without_clone_note, without_symbol_version, without_clone, without_rust_hash, without_mangled_hash,
 	};
 	size_t len = s.len + 1;
 

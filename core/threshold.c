@@ -2,12 +2,14 @@
 #define _GNU_SOURCE
 #include "threshold.h"
 
+#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_NAMED 5	/* frames that one threshold's message names */
+#define MAX_POINTS 100	/* by which no share can grow more */
 
 struct threshold {
 	const char *text;
@@ -53,6 +55,8 @@ static char *parse(struct threshold *t, const char *text)
 	if (!parse_limit(text, &len, &t->limit))
 		return strdup("wants FRAME>N%, such as 'json_encode>2%', or 'total>10%'");
 	t->is_total = len == 5 && !memcmp(text, "total", 5);
+	if (!isfinite(t->limit) || (!t->is_total && t->limit >= MAX_POINTS))
+		return strdup("wants a limit that can be met: a share grows by less than 100 points");
 	frame = strndup(text, len);
 	if (!frame)
 		return strdup("out of memory");

@@ -318,15 +318,24 @@ static bool is_python(struct flame_span name)
 	return at + 3 < name.len && (name.s[at + 3] == ':' || name.s[at + 3] == ')');
 }
 
-/* The annotation of a folded name, "_[k]", is cut off. Return: what it says. */
+/* The annotation of a folded name, "_[k]", and the offset before it, "+0x1f", are cut off. Return: what the first says. */
 static uint32_t cut_suffix(struct flame_span *name)
 {
 	struct flame_span end = span_from(*name, name->len > 4 ? name->len - 4 : name->len);
+	const char *plus;
+	uint32_t traits = 0;
 
-	if (!span_starts(end, "_[") || !span_ends(end, "]"))
-		return 0;
-	name->len -= 4;
-	return end.s[2] == 'k' ? FLAME_TRAIT_KERNEL : 0;
+	if (span_starts(end, "_[") && span_ends(end, "]")) {
+		name->len -= 4;
+		traits = end.s[2] == 'k' ? FLAME_TRAIT_KERNEL : 0;
+	}
+	plus = name->len ? memrchr(name->s, '+', name->len) : NULL;
+	if (plus && plus > name->s) {
+		end = span_from(*name, (size_t)(plus - name->s));
+		if (span_starts(end, "+0x") && is_hex(span_from(end, 3)))
+			name->len -= end.len;
+	}
+	return traits;
 }
 
 static uint32_t unknown_traits(struct flame_span name, struct flame_span module, uint32_t traits)

@@ -25,9 +25,8 @@ struct mapping {
 	uint64_t start, end, offset;
 	char *path;		/* owned; NULL: nothing to read */
 	bool reported;		/* to libdwfl, or tried in vain */
-	bool opened;		/* cfi and bias are set, or it was tried in vain */
+	bool opened;		/* cfi is set, or it was tried in vain */
 	struct flame_cfi *cfi;	/* of the files' */
-	uint64_t bias;		/* addresses are so much above those of the file */
 };
 
 /* The row at an address of the process. */
@@ -401,23 +400,29 @@ static bool linked_at(const struct flame_elf *elf, uint64_t *low, uint64_t *high
 	return found && *low < *high;
 }
 
-static void report_file(struct flame_unwind *u, const struct mapping *m)
+/* Where @ip is in the file of its mapping. */
+static uint64_t offset_of(const struct mapping *m, uint64_t ip)
+{
+	return m->offset + (ip - m->start);
+}
+
+/* Return: false where @ip is no code of the file, which tells nothing of where that lies. */
+static bool report_file(struct flame_unwind *u, const struct mapping *m, uint64_t ip)
 {
 	uint64_t address = 0, low = 0, high = 0, bias;
 	struct flame_elf elf;
-	bool ok = !flame_elf_open(&elf, m->path) && elf.machine == u->machine && linked_at(&elf, &low, &high) &&
-		  flame_elf_address(&elf, m->offset, &address);
+	bool usable = !flame_elf_open(&elf, m->path) && elf.machine == u->machine && linked_at(&elf, &low, &high);
+	bool found = usable && flame_elf_code(&elf, offset_of(m, ip), &address);
 
 	flame_elf_release(&elf);
-	if (!ok)
-		return;
 	/* Addresses of the process are so much above those of the file. */
-	bias = m->start - address;
-	if (low + bias >= high + bias)
-		return;
+	bias = ip - address;
+	if (!found || low + bias >= high + bias)
+		return !usable || found;
 	dwfl_report_begin_add(u->dwfl);
 	dwfl_report_module(u->dwfl, m->path, low + bias, high + bias);
 	dwfl_report_end(u->dwfl, NULL, NULL);
+	return true;
 }
 
 /* See to it that libdwfl knows the file that @ip is in. Return: whether it does. */
@@ -427,9 +432,8 @@ static bool report(struct flame_unwind *u, uint64_t ip)
 
 	if (!m)
 		return false;
-	if (!m->reported && !dwfl_addrmodule(u->dwfl, ip))
-		report_file(u, m);
-	m->reported = true;
+	if (!m->reported)
+		m->reported = dwfl_addrmodule(u->dwfl, ip) || report_file(u, m, ip);
 	return dwfl_addrmodule(u->dwfl, ip);
 }
 
@@ -460,16 +464,12 @@ static const struct flame_cfi_row *find_row(struct flame_unwind *u, uint64_t ip,
 
 	if (!m)
 		return NULL;
-	if (!m->opened) {
+	if (!m->opened)
 		m->cfi = flame_unwind_files_get(u->files, m->path);
-		if (m->cfi && !flame_cfi_address(m->cfi, m->offset, &address))
-			m->cfi = NULL;
-		m->bias = m->start - address;
-		m->opened = true;
-	}
-	if (!m->cfi)
+	m->opened = true;
+	if (!m->cfi || !flame_cfi_address(m->cfi, offset_of(m, ip), &address))
 		return NULL;
-	row = flame_cfi_row(m->cfi, ip - m->bias);
+	row = flame_cfi_row(m->cfi, address);
 	if (flame_cfi_is_kept(m->cfi, row))
 		*step = (struct step){ ip, row };
 	return row;

@@ -62,6 +62,32 @@ static void assert_near(double got, double want)
 		fail_msg("%.17g, not %.17g", got, want);
 }
 
+/* The kernel's functions are those of the same names where the other side does not tell what is the kernel's. */
+static void test_kernel(void **state)
+{
+	static const struct { const char *before, *after; size_t nr; } rows[] = {
+		{ "a;x_[k];y_[k] 20\na 30\n", "a;x;y 20\na 30\n", 3 },
+		{ "a;x 20\na;y 30\n", "a;x_[k] 20\na;z_[k] 30\n", 4 },
+		/* A program's memcpy is not the kernel's. */
+		{ "a;memcpy 20\na 30\n", "a;v_[k];w_[k];x_[k];y_[k];memcpy_[k] 20\na 30\n", 7 },
+		{ "a;x 20\na;k_[k] 30\n", "a;x_[k] 20\na 30\n", 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < NR(rows); i++) {
+		struct flame_compare_options options = { 0 };
+		struct flame_comparison c;
+		struct pair pair;
+
+		open_texts(&pair, rows[i].before, rows[i].after);
+		assert_int_equal(flame_compare_functions(&c, &pair.diff, &options), 0);
+		if (c.nr_items != rows[i].nr)
+			fail_msg("row %zu: %zu functions", i, c.nr_items);
+		flame_comparison_release(&c);
+		close_pair(&pair);
+	}
+}
+
 /* Recursion counts once a stack; 20 of 50 and 60 of 90 as in test_significance.c. */
 static void test_functions(void **state)
 {
@@ -136,6 +162,58 @@ static void test_weights(void **state)
 	check_size(FLAME_VALUE_ON_CPU, 2, 13.69 / 2);
 	/* Waits scatter. */
 	check_size(FLAME_VALUE_OFF_CPU, 0, 13.69 / 2);
+}
+
+/* @nr samples each of @weight in a, and 400 in b. */
+static struct flame_profile *sampled(int64_t weight, uint64_t nr)
+{
+	struct flame_profile *p = flame_profile_new(NULL);
+	struct flame_type_info info = { .name = flame_intern(p, "t", 1), .unit = flame_intern(p, "ns", 2) };
+	flame_type type = flame_type_row(p, &info);
+	static const char *const names[] = { "a", "b" };
+	const uint64_t nrs[] = { nr, 400 };
+
+	for (size_t i = 0; i < NR(names); i++) {
+		flame_frame f = flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, names[i], 1) });
+
+		if (nrs[i])
+			flame_sample_add(p, &(struct flame_sample){ .stack = flame_stack_push(p, 0, f), .type = type,
+								    .value = weight * (int64_t)nrs[i],
+								    .nr_samples = nrs[i] });
+	}
+	return p;
+}
+
+/* What is gone was looked for by the samples that there are, however light those of the other side were. */
+static void test_rates(void **state)
+{
+	static const struct { int64_t before, after; bool by_count; } rows[] = {
+		{ 10, 10, false }, { 10, 1000, false }, { 1000, 10, false }, { 10, 10, true },
+	};
+	struct flame_comparison c;
+	struct pair pair;
+
+	(void)state;
+	for (size_t i = 0; i < NR(rows); i++) {
+		struct flame_compare_options options = { .by_count = rows[i].by_count };
+
+		open_pair(&pair, sampled(rows[i].before, 12), sampled(rows[i].after, 0));
+		assert_int_equal(flame_compare_functions(&c, &pair.diff, &options), 0);
+		assert_near(find(&c, &pair, "a")->total.after.part.size, 400);
+		assert_true(find(&c, &pair, "a")->total.significant);
+		flame_comparison_release(&c);
+		close_pair(&pair);
+	}
+	/* 4 of 404 and 0 of 400 are chance; of 40,000 they would not be. */
+	open_pair(&pair, sampled(10, 4), sampled(1000, 0));
+	assert_int_equal(flame_compare_functions(&c, &pair.diff, &(struct flame_compare_options){ 0 }), 0);
+	assert_true(!find(&c, &pair, "a")->total.significant);
+	flame_comparison_release(&c);
+	/* By counts too: 4 of 10 ns, where one of 1000 was to be expected in 25 recordings. */
+	assert_int_equal(flame_compare_functions(&c, &pair.diff, &(struct flame_compare_options){ .by_count = true }), 0);
+	assert_true(find(&c, &pair, "a")->total.test.p > 0.9);
+	flame_comparison_release(&c);
+	close_pair(&pair);
 }
 
 /* How many samples there are, by what is known. */
@@ -238,7 +316,7 @@ static size_t count_met(const char *threshold, const char *before, const char *a
 
 static void test_thresholds(void **state)
 {
-	static const char *const wrong[] = { "", "a", ">2%", "a>", "a>x", "a>2%%", "a>2 ", "(>2%", "a>-2%" };
+	static const char *const wrong[] = { "", "a", ">2%", "a>", "a>x", "a>2%%", "a>2 ", "(>2%", "a>-2%", "a>100%", "total>1e400%" };
 
 	(void)state;
 	for (size_t i = 0; i < NR(wrong); i++) {
@@ -250,6 +328,8 @@ static void test_thresholds(void **state)
 	}
 	assert_null(flame_threshold_check("operator>>2%"));
 	assert_null(flame_threshold_check("total>10"));
+	assert_null(flame_threshold_check("total>250%"));
+	assert_null(flame_threshold_check("a>99.9%"));
 	/* 30 % to 35 % of 10000 each is no chance; of 100 each it may be. */
 	assert_int_equal(count_met("hot>2%", "hot 3000\nb 7000\n", "hot 3500\nb 6500\n", "hot grew from 30.00% to 35.00%"), 1);
 	assert_int_equal(count_met("hot>5.5%", "hot 3000\nb 7000\n", "hot 3500\nb 6500\n", NULL), 0);
@@ -279,6 +359,25 @@ static size_t count_warnings(const char *before, const char *after, const char *
 	return nr;
 }
 
+/* Of one format, and of two. */
+static void check_ways(const char *before, const char *after, size_t nr)
+{
+	struct flame_profile *p = text_profile("a 500\n"), *q = text_profile("a 510\n");
+	struct flame_diag diag = { 0 };
+	struct pair pair;
+
+	flame_meta(p)->format = flame_intern(p, before, strlen(before));
+	flame_meta(q)->format = flame_intern(q, after, strlen(after));
+	flame_meta(q)->copied_stacks = true;
+	open_pair(&pair, p, q);
+	flame_diff_check(p, q, &pair.diff, true, true, &diag);
+	assert_int_equal(diag.nr_messages, nr);
+	if (nr)
+		assert_non_null(strstr(diag.messages[0].text, "stacks of AFTER are from copies"));
+	flame_diag_release(&diag);
+	close_pair(&pair);
+}
+
 static void test_warnings(void **state)
 {
 	(void)state;
@@ -286,11 +385,16 @@ static void test_warnings(void **state)
 	assert_int_equal(count_warnings("a 500\n", "a 900\n", "BEFORE has 500 samples, AFTER 900"), 1);
 	assert_int_equal(count_warnings("a 500\n", "b 500\n", "--strip-ids"), 1);
 	assert_int_equal(count_warnings("a 50\n", "a 500\n", "BEFORE has 50 samples only"), 2);
+	/* One stack is no number of samples that differs from another. */
+	assert_int_equal(count_warnings("# unit: ns\na 500\n", "a 500\n", "how many samples BEFORE holds is not known"), 1);
+	assert_int_equal(count_warnings("# unit: ns\na 5\n", "# unit: ns\na 500\nb 3\n", "BEFORE and AFTER hold"), 1);
 	assert_int_equal(count_warnings("# frequency: 99 Hz\na 500\n", "# frequency: 999 Hz\na 500\n", "99 Hz, AFTER at 999 Hz"), 1);
 	assert_int_equal(count_warnings("# frequency: 99 Hz\na 500\n", "a 500\n", NULL), 0);
 	assert_int_equal(count_warnings("# duration: 1000000000 ns\na 500\n", "# duration: 30000000000 ns\na 500\n",
 					"lasts 1 s, AFTER 30 s"), 1);
 	assert_int_equal(count_warnings("# host: x\na 500\n", "# host: y\na 500\n", "host x, AFTER on y"), 1);
+	check_ways("perfdata", "perfdata", 1);
+	check_ways("pprof", "perfdata", 0);
 }
 
 /*
@@ -385,7 +489,8 @@ static void test_width(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_numbering),
+		cmocka_unit_test(test_functions), cmocka_unit_test(test_weights), cmocka_unit_test(test_rates), cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_rates), cmocka_unit_test(test_kernel), cmocka_unit_test(test_numbering),
 		cmocka_unit_test(test_boxes), cmocka_unit_test(test_negative), cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_warnings), cmocka_unit_test(test_alarms),
 		cmocka_unit_test(test_width),

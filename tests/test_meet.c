@@ -75,6 +75,8 @@ static void test_meetings(void **state)
 		{ "a 50\n", "# unit: ns\na 7\n", 0, "BEFORE does not say what it counts and looks like numbers of samples", "50/0 , 7/0 ns" },
 		{ "# unit: ns\na 7\n", "a 50\n", 0, "AFTER does not say what it counts and looks like numbers of samples", "7/0 ns, 50/0 " },
 		{ "a 50\n", "# unit: count\na 7\n", 0, "", "50/0 , 7/0 count" },
+		/* Another event counts what it likes. */
+		{ "# event: x\na 50000\n", "# event: y\n# unit: ns\na 7\n", 0, "BEFORE counts x, AFTER y", "50000/0 , 7/0 ns" },
 		{ "a 50\n", "a 7\n", 0, "", "50/0 , 7/0 " },
 		/* What is not alike. */
 		{ "# unit: ns\na 5\n", "# unit: bytes\na 7\n", FLAME_EARG, "BEFORE counts ns, AFTER bytes: choose alike ones", "5/0 ns, 7/0 bytes" },

@@ -122,7 +122,8 @@ static void a_good_profile_has_nothing(void **state)
 	(void)state;
 	add(p, "_start;main;work;loop", 3000);
 	add(p, "start_thread;run;send;do_syscall_64![kernel.kallsyms];vfs_write![kernel.kallsyms]", 1000);
-	add(p, "clone;start_thread;run;wait", 1000);
+	/* Offsets are no part of names. */
+	add(p, "clone+0x1f;start_thread+0x2e0;run+0x4;wait", 1000);
 	flame_meta(p)->frequency_hz = 99;
 	flame_meta(p)->duration_ns = 60000000000;
 	q = check(p);
@@ -604,6 +605,38 @@ static void losses_are_told(void **state)
 	flame_quality_release(&q);
 }
 
+static void what_the_reader_missed_is_told(void **state)
+{
+	struct flame_profile *p = new_profile("ns", FLAME_VALUE_OFF_CPU);
+	struct flame_quality q;
+
+	(void)state;
+	add(p, "_start;main;f", 3000);
+	flame_meta(p)->damaged = true;
+	flame_meta(p)->late = 2;
+	q = check(p);
+	assert_found(&q, "damaged", FLAME_WARNING, 1);
+	assert_remedy(&q, "damaged", "copy the whole file");
+	assert_found(&q, "late-switches", FLAME_WARNING, 2);
+	assert_remedy(&q, "late-switches", "--switch-events");
+	flame_quality_release(&q);
+	p = new_profile("ns", FLAME_VALUE_OFF_CPU);
+	add(p, "_start;main;f", 3000);
+	flame_meta(p)->sampled_switches = true;
+	flame_meta(p)->late = 2;
+	q = check(p);
+	assert_found(&q, "sampled-switches", FLAME_WARNING, 1);
+	assert_null(flame_quality_find(&q, "late-switches"));
+	flame_quality_release(&q);
+	/* Samples on the processor are not affected. */
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "_start;main;f", 3000);
+	flame_meta(p)->sampled_switches = true;
+	q = check(p);
+	assert_null(flame_quality_find(&q, "sampled-switches"));
+	flame_quality_release(&q);
+}
+
 static void rates_in_step_are_told(void **state)
 {
 	static const struct { uint32_t hz; bool found; } rates[] = {
@@ -825,7 +858,7 @@ int main(void)
 		cmocka_unit_test(events_that_were_added_up_are_told),
 		cmocka_unit_test(callers_of_the_c_library_may_be_missing),
 		cmocka_unit_test(stacks_may_be_missing),
-		cmocka_unit_test(losses_are_told),
+		cmocka_unit_test(losses_are_told), cmocka_unit_test(what_the_reader_missed_is_told),
 		cmocka_unit_test(rates_in_step_are_told),
 		cmocka_unit_test(slow_samplers_are_told),
 		cmocka_unit_test(short_recordings_are_told),

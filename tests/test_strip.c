@@ -38,6 +38,8 @@ static void test_ids(void **state)
 		{ "encode.llvm.17733478", "encode" }, { "encode.part.3", "encode" }, { "encode [clone .cold]", "encode" },
 		{ "encode.lto_priv.0", "encode" }, { ".cold", ".cold" }, { "encode.colder", "encode.colder" },
 		{ "core::fmt::write::h0123456789abcdef", "core::fmt::write" }, { "a::h12", "a::h12" },
+		{ "_ZN4core3fmt5write17h0123456789abcdefE", "_ZN4core3fmt5write" },
+		{ "_ZN4core3fmt5write17h0123456789abcdefE.llvm.12", "_ZN4core3fmt5write" }, { "_ZN1a17hasdE", "_ZN1a17hasdE" },
 		{ "memcpy@@GLIBC_2.14", "memcpy" }, { "foo@plt", "foo@plt" },
 		{ "pool-1-thread-12", "pool-N-thread-N" }, { "java-4711/4712", "java-N/N" }, { "GC Thread#3", "GC Thread#N" },
 		{ "Thread 17", "Thread N" }, { "worker7", "workerN" }, { "kworker/0:1-events", "kworker/N:N-events" },

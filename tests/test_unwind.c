@@ -266,6 +266,48 @@ static void test_addresses(void **state)
 	flame_unwind_free(libdw);
 }
 
+/*
+ * lld puts the end of a segment and the start of the next into one page of the file, which both mappings begin or
+ * end with; the page of the code lies elsewhere in memory than that of the data is linked at. _start, in whose frame there is a word
+ * and a register, called compute at CALL.
+ */
+static void test_shared_page(void **state)
+{
+	enum { DATA = 0x200000, CODE = 0x201000, MOVED = 0x10000000, COMPUTE = 0x201230, CALL = 0x20126c };
+	static struct sample s = { .stack_size = 128 };
+	const struct flame_mapping maps[] = {
+		{ .start = MOVED + DATA, .end = MOVED + CODE, .path = "tests/symbols/lld.elf" },
+		{ .start = MOVED + CODE, .end = MOVED + CODE + 4096, .path = "tests/symbols/lld.elf" },
+	};
+	const uint64_t words[] = { MOVED + CALL, 0, 1, 0 };
+	/* The second address is no code, but in the mapping: what it leads to must not spoil the next stack. */
+	const uint64_t starts[] = { MOVED + COMPUTE, MOVED + CODE + 16, MOVED + COMPUTE };
+
+	(void)state;
+	if (!flame_unwind_available())
+		skip();
+	memcpy(s.stack, words, sizeof(words));
+	s.regs[7] = 0x7fff0000;
+	for (int only_libdw = 0; only_libdw < 2; only_libdw++) {
+		struct flame_unwind *u = flame_unwind_new(FLAME_MACHINE_X86_64, NULL);
+		uint64_t ips[FLAME_UNWIND_FRAMES_MAX];
+		size_t nr;
+
+		if (only_libdw)
+			flame_unwind_only_libdw(u);
+		for (size_t i = 0; i < 2; i++)
+			assert_int_equal(flame_unwind_map(u, &maps[i]), 0);
+		for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
+			s.regs[8] = starts[i];
+			unwind(u, &s, s.stack_size, ips, &nr);
+			assert_int_equal(nr, i == 1 ? 1 : 2);
+			assert_int_equal(ips[0], starts[i]);
+			assert_true(i == 1 || ips[1] == MOVED + CALL - 1);
+		}
+		flame_unwind_free(u);
+	}
+}
+
 /* Mappings that replace parts of others, in any order. */
 static void test_mappings(void **state)
 {
@@ -297,6 +339,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_addresses),
 		cmocka_unit_test(test_nothing),
+		cmocka_unit_test(test_shared_page),
 		cmocka_unit_test(test_mappings),
 	};
 

@@ -622,18 +622,81 @@ static const char *const library_places[] = {
 	"/usr/lib64", "/usr/local/lib", "/lib", "/usr/lib",
 };
 
-static void add_library(struct doctor *d, const char *name)
+static bool add_library_in(struct doctor *d, const char *place, const char *name)
 {
-	for (size_t i = 0; i < sizeof(library_places) / sizeof(*library_places); i++) {
-		char *path = doctor_format("%s/%s", library_places[i], name);
-		char *below = path ? doctor_format("%s%s", d->root, path) : NULL;
-		struct stat st;
-		/* Its size in place of what of it will be mapped. */
-		bool there = below && !stat(below, &st) && S_ISREG(st.st_mode) && add_module(d, path, (uint64_t)st.st_size);
+	char *path = doctor_format("%s/%s", place, name);
+	char *below = path ? doctor_format("%s%s", d->root, path) : NULL;
+	struct stat st;
+	/* Its size in place of what of it will be mapped. */
+	bool there = below && !stat(below, &st) && S_ISREG(st.st_mode) && add_module(d, path, (uint64_t)st.st_size);
 
-		free(below);
-		free(path);
+	free(below);
+	free(path);
+	return there;
+}
+
+/* What follows $ORIGIN, the program's own directory, in a @place of @len bytes. Return: NULL where it is not. */
+static const char *behind_origin(const char *place, size_t len)
+{
+	static const char *const origins[] = { "$ORIGIN", "${ORIGIN}" };
+
+	for (size_t i = 0; i < sizeof(origins) / sizeof(*origins); i++) {
+		size_t n = strlen(origins[i]);
+
+		if (len >= n && !strncmp(place, origins[i], n) && (len == n || place[n] == '/'))
+			return place + n;
+	}
+	return NULL;
+}
+
+static size_t parent_len(const char *path, size_t len)
+{
+	while (len && path[len - 1] != '/')
+		len--;
+	return len ? len - 1 : 0;
+}
+
+/* @rest of @len bytes below the directory of the program, whose path has no links: each "/.." at its start is one up. */
+static char *below_origin(const struct doctor *d, const char *rest, size_t len)
+{
+	const char *exe = d->target.exe;
+	size_t dir = parent_len(exe, strlen(exe));
+
+	while (len >= 3 && !memcmp(rest, "/..", 3) && (len == 3 || rest[3] == '/')) {
+		dir = parent_len(exe, dir);
+		rest += 3;
+		len -= 3;
+	}
+	return doctor_format("%.*s%.*s", (int)dir, exe, (int)len, rest);
+}
+
+/* In the directories that the program itself names. */
+static bool add_library_on(struct doctor *d, const char *runpath, const char *name)
+{
+	for (const char *at = runpath, *end; at; at = *end ? end + 1 : NULL) {
+		const char *rest;
+		char *place;
+		bool there;
+
+		end = strchrnul(at, ':');
+		rest = behind_origin(at, (size_t)(end - at));
+		if (!rest && *at != '/')
+			continue;
+		place = rest ? below_origin(d, rest, (size_t)(end - rest)) : strndup(at, (size_t)(end - at));
+		there = place && add_library_in(d, place, name);
+		free(place);
 		if (there)
+			return true;
+	}
+	return false;
+}
+
+static void add_library(struct doctor *d, const char *runpath, const char *name)
+{
+	if (add_library_on(d, runpath, name))
+		return;
+	for (size_t i = 0; i < sizeof(library_places) / sizeof(*library_places); i++) {
+		if (add_library_in(d, library_places[i], name))
 			return;
 	}
 }
@@ -648,7 +711,7 @@ static void add_needed(struct doctor *d)
 	if (path && !flame_elf_open(&elf, path)) {
 		for (size_t i = 0; i < NEEDED_MAX && (name = flame_elf_needed(&elf, i)); i++) {
 			if (!strchr(name, '/'))
-				add_library(d, name);
+				add_library(d, flame_elf_runpath(&elf), name);
 		}
 		flame_elf_release(&elf);
 	}

@@ -25,10 +25,10 @@ void tool_prepare_memory(void)
 	mallopt(M_TRIM_THRESHOLD, (int)(2 * POOL));
 	pool = malloc(POOL - HUGE_PAGE);
 	if (pool) {
-		uintptr_t start = ((uintptr_t)pool + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
-		uintptr_t end = ((uintptr_t)pool + POOL - HUGE_PAGE) & ~(HUGE_PAGE - 1);
+		/* The page it begins in is left out, and so is the part that is left over at its end. */
+		size_t skip = HUGE_PAGE - (uintptr_t)pool % HUGE_PAGE;
 
-		madvise((void *)start, end - start, MADV_HUGEPAGE);
+		madvise(pool + skip, POOL - 2 * HUGE_PAGE, MADV_HUGEPAGE);
 		free(pool);
 	}
 	mallopt(M_MMAP_THRESHOLD, (int)(POOL / 8));

@@ -432,13 +432,12 @@ static const char *set_cpus(struct tool *tool, const char *value)
 
 	while (ok && *p) {
 		char *end;
-		unsigned long from = strtoul(p, &end, 10), to = from;
+		unsigned long from = strtoul(p, &end, 10);
 
 		ok = isdigit((unsigned char)*p);
 		if (ok && *end == '-') {
 			p = end + 1;
-			to = strtoul(p, &end, 10);
-			ok = isdigit((unsigned char)*p) && from <= to;
+			ok = isdigit((unsigned char)*p) && from <= strtoul(p, &end, 10);
 		}
 		ok &= !*end || (*end == ',' && end[1]);
 		p = *end ? end + 1 : end;

@@ -28,6 +28,17 @@ struct sums {
 	uint64_t nr_frames;	/* in this stack and above it */
 };
 
+/* What a head hands on to its caller, and what of a differential: a million heads are not rare. */
+struct head_sums {
+	int64_t now;
+	uint64_t nr_frames;
+};
+
+struct head_before {
+	int64_t before;
+	int64_t width;
+};
+
 struct node {
 	flame_stack stack;
 	uint32_t caller;	/* index in nodes */
@@ -40,7 +51,8 @@ struct builder {
 	struct flame_pair *selves;	/* key: stack, row: sample; by stack */
 	size_t nr_selves;
 	struct flame_pair *heads;	/* key: caller, row: number of the head; by caller */
-	struct sums *sums;		/* of stacks that do not follow their caller */
+	struct head_sums *sums;		/* of stacks that do not follow their caller */
+	struct head_before *befores;	/* NULL: no differential, widths are what there is now */
 	size_t nr_heads;
 	int heads_err;
 	struct node *nodes;		/* to be drawn; by stack, the highest first, then the lowest */
@@ -79,6 +91,11 @@ static int collect_heads(struct builder *b)
 	b->sums = calloc(b->nr_heads + 1, sizeof(*b->sums));
 	if (!b->heads || !b->sums)
 		return FLAME_ENOMEM;
+	if (b->options->before || b->options->view != FLAME_VIEW_AFTER) {
+		b->befores = calloc(b->nr_heads + 1, sizeof(*b->befores));
+		if (!b->befores)
+			return FLAME_ENOMEM;
+	}
 	for (uint32_t i = 0; i < b->nr_heads; i++) {
 		flame_stack_head(b->p, i, &b->heads[i].key);
 		b->heads[i].row = i;
@@ -86,12 +103,21 @@ static int collect_heads(struct builder *b)
 	return flame_sort_pairs(b->heads, b->nr_heads) ? 0 : FLAME_ENOMEM;
 }
 
-static void add_child(struct sums *to, const struct sums *child)
+static void add_head(const struct builder *b, struct sums *to, uint32_t head)
 {
-	to->now += child->now;
-	to->before += child->before;
-	to->width += child->width;
-	to->nr_frames += child->nr_frames;
+	const struct head_sums *from = &b->sums[head];
+
+	to->now += from->now;
+	to->nr_frames += from->nr_frames;
+	to->width += b->befores ? b->befores[head].width : from->now;
+	to->before += b->befores ? b->befores[head].before : 0;
+}
+
+static void keep_head(struct builder *b, size_t head, const struct sums *sums)
+{
+	b->sums[head] = (struct head_sums){ sums->now, sums->nr_frames };
+	if (b->befores)
+		b->befores[head] = (struct head_before){ sums->before, sums->width };
 }
 
 /* The grand total is checked on the way in, so that sums of parts cannot overflow. */
@@ -183,7 +209,7 @@ static int add_own(struct builder *b, struct sums *sums, flame_stack stack, size
 	sums->now_self = sums->before_self = 0;
 	fetch_ahead(b, *self, *head);
 	for (; *head && b->heads[*head - 1].key == stack; --*head)
-		add_child(sums, &b->sums[b->heads[*head - 1].row]);
+		add_head(b, sums, b->heads[*head - 1].row);
 	for (; !err && *self && b->selves[*self - 1].key == stack; --*self)
 		err = add_self(b, sums, flame_sample_get(b->p, b->selves[*self - 1].row));
 	sums->width += own_width(b->options->view, sums->now, sums->now_self, sums->before_self);
@@ -220,7 +246,7 @@ static int sum_stacks(struct builder *b)
 				err = add_node(b, i, &sums);
 		}
 		if (nr)
-			b->sums[nr - 1] = sums;
+			keep_head(b, nr - 1, &sums);
 		else
 			b->all = sums;
 		top = bottom;
@@ -424,6 +450,7 @@ static int lay_out_sorted(struct flame_layout *layout, const struct flame_profil
 	free(b.selves);
 	free(b.heads);
 	free(b.sums);
+	free(b.befores);
 	free(b.nodes);
 	return err;
 }

@@ -3,6 +3,7 @@
  * classes.c - what the events of a class are good for, found when the first of them comes.
  */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,12 +71,28 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	s->calls = series_get(s, "calls", &like);
 }
 
+/* Return: the name of the series of an event's samples, which is not that of another kind. */
+static const char *sample_name(const char *name, char *room, size_t size)
+{
+	static const char *const taken[] = { "calls", "calls-not-nested", "off-cpu", "spans", "spans-not-nested" };
+
+	for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
+		if (!strcmp(name, taken[i])) {
+			snprintf(room, size, "event:%s", name);
+			return room;
+		}
+	}
+	return name;
+}
+
 static struct series *sample_series(struct sink *s, const struct event_class *c, const char *name)
 {
 	struct series like = { .unit = "count", .about = "samples of an event", .what = "samples", .rank = 1 };
 	static const char *const on_cpu[] = { "cpu-clock", "task-clock", "cycles", "cpu_core/cycles/", "cpu_atom/cycles/" };
 	static const char *const in_ns[] = { "cpu-clock", "task-clock" };
+	char room[32];
 
+	like.order = bt_event_class_get_id(c->class);
 	for (size_t i = 0; c->perf_chain && i < sizeof(on_cpu) / sizeof(on_cpu[0]); i++) {
 		if (!strncmp(name, on_cpu[i], strlen(on_cpu[i])))
 			like.kind = FLAME_VALUE_ON_CPU;
@@ -87,7 +104,7 @@ static struct series *sample_series(struct sink *s, const struct event_class *c,
 	/* How often threads are switched says less than how long they are away. */
 	if (c->roles & ROLE_SWITCH)
 		like.rank = 3;
-	return series_get(s, name, &like);
+	return series_get(s, sample_name(name, room, sizeof(room)), &like);
 }
 
 static void find_sample(struct sink *s, struct event_class *c, const char *name)

@@ -90,11 +90,17 @@ void ids_prepare(struct ids *ids)
 	ids->both = pid->scope == tid->scope && pid->shape == SHAPE_SIGNED && tid->shape == SHAPE_SIGNED ? tid->borrow : NULL;
 }
 
+/* Fields are used again, and 2.0 leaves in an empty one what was there before. */
+static const char *text_of(const bt_field *field)
+{
+	return bt_field_string_get_length(field) ? bt_field_string_get_value(field) : "";
+}
+
 const char *field_text(const bt_event *event, const struct field *f)
 {
 	const bt_field *field = f->scope && f->shape == SHAPE_TEXT ? field_borrow(event, f) : NULL;
 
-	return field ? bt_field_string_get_value(field) : NULL;
+	return field ? text_of(field) : NULL;
 }
 
 size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes, size_t room)
@@ -126,5 +132,5 @@ const char *field_member_text(const bt_event *event, const struct field *f, cons
 		field = bt_field_structure_borrow_member_field_by_name_const(field, name);
 	if (!field || bt_field_get_class_type(field) != BT_FIELD_CLASS_TYPE_STRING)
 		return NULL;
-	return bt_field_string_get_value(field);
+	return text_of(field);
 }

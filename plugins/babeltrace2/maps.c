@@ -131,6 +131,7 @@ static void process_map(struct sink *s, struct process *p, const struct mapping 
 	struct image *m = p->image;
 	size_t first, end;
 
+	s->told_maps = true;
 	find_overlaps(m, map, &first, &end);
 	if (end == first + 1 && same_mapping(&m->maps[first], map))
 		return;

@@ -124,6 +124,7 @@ struct resolver {
 	flame_frame *list;
 	size_t nr_list, room_list;
 	flame_stack *stacks;		/* by raw stack */
+	uint64_t nr_fileless;
 };
 
 static const struct layout *layout_get(struct resolver *r, flame_module module)
@@ -251,8 +252,12 @@ static const struct flame_location *find_user(struct resolver *r, const struct c
 	bool caller = code->flags & CODE_CALLER;
 	uint64_t offset;
 
-	if (!file_offset(r, module, map, code->address - caller, &offset))
+	if (!file_offset(r, module, map, code->address - caller, &offset)) {
+		/* Nothing is found, but counted, so that it is told of. */
+		if (!flame_symbols_file(r->symbols, module))
+			flame_symbols_find(r->symbols, module, code->address - map->start, caller);
 		return NULL;
+	}
 	return flame_symbols_find(r->symbols, module, offset + caller, caller);
 }
 
@@ -272,6 +277,8 @@ static void resolve_code(struct resolver *r, const struct code *code)
 			map = image_find(r->s->images[code->image], code->address - (code->flags & CODE_CALLER ? 1 : 0), &end);
 		if (map)
 			l = find_user(r, code, map);
+		else
+			r->nr_fileless++;
 	}
 	if (l && l->nr_frames)
 		add_location(r, l, map ? flame_string_get(r->s->raw, map->path).s : "[kernel]");
@@ -396,6 +403,7 @@ struct flame_profile *names_resolve(struct sink *s, const struct series *series,
 		mark_used(s, series, used);
 		err = fill(&r, series, used);
 		note_meta(&r);
+		s->nr_fileless = r.nr_fileless;
 	}
 	for (size_t i = 0; i < r.nr_layouts; i++)
 		free(r.layouts[i].segments);

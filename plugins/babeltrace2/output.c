@@ -27,8 +27,7 @@ static void append_cause(const struct sink *s, const char *format, ...)
 	char *text;
 
 	va_start(args, format);
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
+	text = shown_text(format, args);
 	va_end(args);
 	BT_CURRENT_THREAD_ERROR_APPEND_CAUSE_FROM_COMPONENT(bt_self_component_sink_as_self_component(s->self), "%s",
 							    text ? text : "out of memory");
@@ -51,6 +50,11 @@ static bool is_named(const char *name, const char *wanted)
 	return false;
 }
 
+static bool comes_before(const struct series *a, const struct series *b)
+{
+	return a->rank != b->rank ? a->rank < b->rank : a->order < b->order;
+}
+
 static const struct series *choose(const struct sink *s)
 {
 	const struct series *best = NULL;
@@ -63,7 +67,7 @@ static const struct series *choose(const struct sink *s)
 	for (size_t i = 0; i < s->nr_series; i++) {
 		const struct series *one = s->series[i];
 
-		if (event ? is_named(one->name, event) : one->used && (!best || one->rank < best->rank))
+		if (event ? is_named(one->name, event) : one->used && (!best || comes_before(one, best)))
 			best = best && event ? best : one;
 	}
 	return best;
@@ -87,17 +91,26 @@ static char *list_others(const struct sink *s, const struct series *except)
 	return text;
 }
 
+static bool has_filters(const struct params *p)
+{
+	return p->time || p->pids.nr || p->tids.nr || p->comms.nr;
+}
+
 static int nothing_there(const struct sink *s)
 {
 	char *others = list_others(s, NULL);
 
+	spans_say(s);
 	if (s->params.event)
 		append_cause(s, "no event '%s' with stacks in the trace; it has %s", s->params.event,
 			     others && *others ? others : "none");
 	else if (!s->counts.events)
 		append_cause(s, "there are no events in the trace");
-	else if (s->nr_series)
+	else if (s->nr_series && has_filters(&s->params))
 		append_cause(s, "none of the %llu events is in what the parameters select", ULL(s->counts.events));
+	else if (s->nr_series)
+		append_cause(s, "none of the %llu events tells of a stack: there are ends without a beginning, or their "
+			     "fields are not what they are called", ULL(s->counts.events));
 	else
 		append_cause(s, "none of the %llu events tells of a stack: neither function tracing, nor callstacks, "
 			     "sched_switch or pairs of events", ULL(s->counts.events));
@@ -133,6 +146,8 @@ static const struct line lines[] = {
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
+	{ FLAME_WARNING, COUNT(negative), "samples are not shown: their values are below zero, "
+	  "which no picture can have" },
 	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
 	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
 	  "apart: names of addresses there may be of another file" },
@@ -172,6 +187,24 @@ static void say_open(const struct sink *s)
 			 ULL(off));
 }
 
+/* Which files were mapped is told by other events than those with the addresses, which may not have been recorded. */
+static void say_fileless(const struct sink *s, const struct series *chosen)
+{
+	unsigned long long nr = s->nr_fileless;
+
+	if (!nr)
+		return;
+	if (chosen != s->calls && !s->told_maps)
+		sink_say(s, FLAME_WARNING, "%llu addresses have no names, for the trace does not tell which files were mapped; "
+			 "perf's do with perf data convert --all", nr);
+	else if (chosen == s->calls)
+		sink_say(s, FLAME_WARNING, "%llu functions have no names, for %s; %s", nr,
+			 s->told_maps ? "the trace does not tell of the files they are in" :
+					"the trace does not tell which files were mapped",
+			 s->told_maps ? "for libraries that are loaded later, preload liblttng-ust-dl.so as well" :
+					"enable all events (lttng enable-event -u -a) before the program starts");
+}
+
 static void say_all(const struct sink *s, const struct series *chosen)
 {
 	char *others = list_others(s, chosen);
@@ -187,6 +220,8 @@ static void say_all(const struct sink *s, const struct series *chosen)
 			sink_say(s, lines[i].severity, "%llu %s", ULL(nr), lines[i].text);
 	}
 	say_open(s);
+	spans_say(s);
+	say_fileless(s, chosen);
 }
 
 /* Return: the subtitle with what was lost; owned by the caller; NULL without memory. */
@@ -217,6 +252,17 @@ static char *subtitle(const struct sink *s, const struct series *series)
 
 /* ---- files ---- */
 
+/* Percentages of less than there is would go beyond 100: the picture takes the sum. */
+static void say_total(const struct sink *s, const struct flame_profile *p)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
+		sum += (double)flame_sample_get(p, i)->value;
+	if (s->params.total > 0 && s->params.total < sum)
+		sink_say(s, FLAME_WARNING, "total, %.15g, is less than the sum of all, %.15g, and is not used", s->params.total, sum);
+}
+
 static int write_svg(const struct sink *s, const struct series *series, const struct flame_profile *p, FILE *out)
 {
 	const struct params *prm = &s->params;
@@ -231,6 +277,7 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 
 	if (!o.countname)
 		o.countname = prm->count ? series->what : strcmp(series->unit, "count") != 0 ? series->unit : series->name;
+	say_total(s, p);
 	err = flame_svg_write(p, &o, out);
 	free(below);
 	return err;
@@ -244,6 +291,7 @@ static int write_report(const struct sink *s, const struct series *series, const
 	struct flame_report report;
 	int err;
 
+	(void)params_project(&s->params, &owner);	/* checked before */
 	flame_report_init(&report, &options, &owner);
 	err = flame_report_add(&report, p, 1, series->kind, "the trace");
 	if (!err && format && !strcmp(format, "json"))
@@ -271,26 +319,40 @@ static int write_one(const struct sink *s, const struct series *series, const st
 	return write_svg(s, series, p, out);
 }
 
-/* A file appears when it is whole; what is no plain file, such as a pipe, is written to as it is. */
-static FILE *open_file(const char *path, char **temporary)
+/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
+static bool is_replaceable(const char *path)
 {
 	struct stat st;
+
+	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
+}
+
+static mode_t file_mode(const char *path)
+{
+	struct stat st;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
+}
+
+static FILE *open_file(const char *path, char **temporary)
+{
+	const char *slash = strrchr(path, '/');
 	FILE *f = NULL;
 	int fd;
 
 	*temporary = NULL;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+	if (!is_replaceable(path))
 		return fopen(path, "we");
-	if (asprintf(temporary, "%s.XXXXXX", path) < 0) {
+	/* Under a name of its own length: the output's may be as long as names can be. */
+	if (asprintf(temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
 		*temporary = NULL;
 		return NULL;
 	}
 	fd = mkostemp(*temporary, O_CLOEXEC);
 	if (fd >= 0) {
-		mode_t mask = umask(0);
-
-		umask(mask);
-		(void)!fchmod(fd, 0666 & ~mask);
+		(void)!fchmod(fd, file_mode(path));
 		f = fdopen(fd, "w");
 	}
 	if (fd >= 0 && !f) {
@@ -376,6 +438,19 @@ static int write_all(struct sink *s, const struct series *series, struct flame_s
 	return status;
 }
 
+/* --symbols DIR is the parameter symbols here. Paths may hold "--", too. */
+static void option_names(char *text)
+{
+	static const char *const options[] = { "--symbols", "--symfs", "--kallsyms", "--no-inline" };
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		for (char *at = text; (at = strstr(at, options[i])); at++) {
+			if (at == text || at[-1] == ' ' || at[-1] == '(')
+				memmove(at, at + 2, strlen(at + 2) + 1);
+		}
+	}
+}
+
 /* The messages of the symbols name fgconv's options. */
 static void report_symbols(const struct sink *s, const struct flame_symbols *symbols)
 {
@@ -385,9 +460,7 @@ static void report_symbols(const struct sink *s, const struct flame_symbols *sym
 	for (size_t i = 0; i < diag.nr_messages; i++) {
 		char *text = diag.messages[i].text;
 
-		/* --symbols DIR is the parameter symbols here. */
-		for (char *at = text; (at = strstr(at, "--")); )
-			memmove(at, at + 2, strlen(at + 2) + 1);
+		option_names(text);
 		sink_say(s, diag.messages[i].severity, "%s", text);
 	}
 	flame_diag_release(&diag);

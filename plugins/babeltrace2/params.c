@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define OFFSET(member) offsetof(struct params, member)
 
@@ -40,6 +41,22 @@ static const struct param table[] = {
 };
 
 #define NR_PARAMS (sizeof(table) / sizeof(table[0]))
+
+/* Numbers that make no picture are refused before the trace is read; the limits are those of fgrender's options. */
+static const struct range {
+	const char *name;
+	double low, high;
+	bool zero;		/* may be 0, too */
+	const char *wants;
+} ranges[] = {
+	{ "width", 100, 100000, true, "100 to 100000 pixels, or 0" },
+	{ "height", 4, 1000, false, "4 to 1000 pixels" },
+	{ "minwidth", 0, 1e9, false, "0 pixels or more" },
+	{ "fontsize", 1, 500, false, "1 to 500 pixels" },
+	{ "fontwidth", 0.01, 10, false, "0.01 to 10" },
+	{ "total", 0, 9e18, false, "0 to 9e18" },
+	{ "factor", 1e-18, 1e18, false, "above 0, up to 1e18" },
+};
 
 void params_each(void (*each)(void *data, const char *name, const char *type, const char *help), void *data)
 {
@@ -154,6 +171,26 @@ static char *unknown(const char *name)
 	return text;
 }
 
+/* Return: what is wrong with the number @value of parameter @name; NULL: nothing. */
+static char *check_range(const char *name, double value)
+{
+	for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+		const struct range *r = &ranges[i];
+
+		if (!strcmp(r->name, name) && !(value >= r->low && value <= r->high) && !(r->zero && value == 0))
+			return message("parameter '%s' must be %s, not %.15g", name, r->wants, value);
+	}
+	return NULL;
+}
+
+/* Set @param, which is kept at @to. Return: what is wrong, or NULL. */
+static char *read_value(const struct param *param, void *to, const bt_value *v)
+{
+	if (!set(to, param->type, v))
+		return message("parameter '%s' must be of type %s", param->name, type_names[param->type]);
+	return param->type == TYPE_NUMBER ? check_range(param->name, *(double *)to) : NULL;
+}
+
 struct reading {
 	struct params *p;
 	enum writer writer;
@@ -163,18 +200,41 @@ struct reading {
 static bt_value_map_foreach_entry_const_func_status read_one(const char *name, const bt_value *v, void *data)
 {
 	struct reading *r = data;
-	char *own = (char *)&r->p->outputs[r->writer];
+	char **own = &r->p->outputs[r->writer];
 
 	for (size_t i = 0; i < NR_PARAMS && !r->error; i++) {
+		char *to = i ? (char *)r->p + table[i].offset : (char *)own;
+
 		if (strcmp(table[i].name, name) != 0)
 			continue;
-		if (!set(i ? (char *)r->p + table[i].offset : own, table[i].type, v))
-			r->error = message("parameter '%s' must be of type %s", name, type_names[table[i].type]);
+		if (to == (char *)own && *own)
+			r->error = message("parameters 'output' and '%s' are the same of this sink: give one of them",
+					   writer_names[r->writer]);
+		else
+			r->error = read_value(&table[i], to, v);
 		return BT_VALUE_MAP_FOREACH_ENTRY_CONST_FUNC_STATUS_OK;
 	}
 	if (!r->error)
 		r->error = unknown(name);
 	return BT_VALUE_MAP_FOREACH_ENTRY_CONST_FUNC_STATUS_OK;
+}
+
+bool params_pair(const char *pair, struct flame_span *begin, struct flame_span *end)
+{
+	const char *at = strchr(pair, ',');
+	size_t colons = 0;
+
+	for (const char *p = pair; !at && *p; p++)
+		colons += *p == ':';
+	/* With three colons the second is the one between the names. */
+	at = at ? at : strchr(pair, ':');
+	if (at && *at == ':' && colons == 3)
+		at = strchr(at + 1, ':');
+	if (!at || at == pair || !at[1])
+		return false;
+	*begin = (struct flame_span){ pair, (size_t)(at - pair) };
+	*end = (struct flame_span){ at + 1, strlen(at + 1) };
+	return true;
 }
 
 static bool parse_time(struct params *p)
@@ -190,12 +250,63 @@ static bool parse_time(struct params *p)
 	return !*end && p->from >= 0 && p->to > p->from && p->to < 9e9;
 }
 
+const char *params_project(const struct params *p, struct flame_owner *owner)
+{
+	const char *wrong = NULL;
+
+	for (size_t i = 0; i < p->project.nr && !wrong; i++)
+		wrong = flame_owner_add(owner, p->project.items[i]);
+	return wrong;
+}
+
+static char *check_project(const struct params *p)
+{
+	struct flame_owner owner = { 0 };
+	const char *wrong = params_project(p, &owner);
+	char *text = wrong ? message("parameter 'project' %s", wrong) : NULL;
+
+	flame_owner_release(&owner);
+	return text;
+}
+
+static bool is_background(const char *name)
+{
+	if (name[0] == '#')
+		return strlen(name) == 7 && strspn(name + 1, "0123456789abcdefABCDEF") == 6;
+	return flame_background_known(name);
+}
+
+static bool same_span(struct flame_span a, struct flame_span b)
+{
+	return a.len == b.len && !memcmp(a.s, b.s, a.len);
+}
+
+/* An event may end one pair and begin another, but not begin two, or end two. */
+static char *check_pairs(const struct params *p)
+{
+	struct flame_span begin, end, other_begin, other_end;
+
+	for (size_t i = 0; i < p->pairs.nr; i++) {
+		const char *pair = p->pairs.items[i];
+
+		if (!params_pair(pair, &begin, &end))
+			return message("parameter 'pair' must be \"start:stop\", not '%s'", pair);
+		for (size_t j = 0; j < i; j++) {
+			if (params_pair(p->pairs.items[j], &other_begin, &other_end) &&
+			    (same_span(begin, other_begin) || same_span(end, other_end)))
+				return message("parameter 'pair': '%s' and '%s' begin or end with the same event", p->pairs.items[j], pair);
+		}
+	}
+	return NULL;
+}
+
 static char *check(struct params *p)
 {
 	static const char *const formats[] = { "markdown", "text", "json" };
 	static const char *const roots[] = { "comm", "pid", "tid", "cpu", "hostname", "none" };
 	struct flame_transform_options transform = { .only = p->only, .exclude = p->exclude, .focus = p->focus };
 	bool known = !p->root, format_known = !p->report_format;
+	char *wrong;
 
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !known; i++)
 		known = !strcmp(roots[i], p->root);
@@ -209,17 +320,39 @@ static char *check(struct params *p)
 		return message("parameter 'time' must be \"FROM,TO\" in seconds, not '%s'", p->time);
 	if (p->colors && !flame_palette_known(p->colors))
 		return message("parameter 'colors': there is no palette '%s'", p->colors);
-	if (p->width < 0 || p->height < 0 || p->fontsize < 0 || p->width > 1e6 || p->height > 1e4 || p->fontsize > 1e4)
-		return message("parameters 'width', 'height' and 'fontsize' must be lengths in pixels");
-	if (p->fontwidth < 0 || p->fontwidth > 10 || p->factor < 0 || p->total < 0 || p->total > 9e18)
-		return message("parameters 'fontwidth', 'factor' and 'total' must be positive, and 'fontwidth' at most 10");
-	if (p->bgcolors && p->bgcolors[0] != '#' && !flame_background_known(p->bgcolors))
+	if (p->bgcolors && !is_background(p->bgcolors))
 		return message("parameter 'bgcolors': there is no background '%s'", p->bgcolors);
-	for (size_t i = 0; i < p->pairs.nr; i++) {
-		if (!strpbrk(p->pairs.items[i], ":,"))
-			return message("parameter 'pair' must be \"start:stop\", not '%s'", p->pairs.items[i]);
+	wrong = check_pairs(p);
+	if (!wrong)
+		wrong = check_project(p);
+	return wrong ? wrong : flame_transform_check(&transform);
+}
+
+/* Two outputs in one file would be of no use to anybody. What is no plain file, such as /dev/null, may take several. */
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat one, other;
+	bool have_one = !stat(a, &one), have_other = !stat(b, &other);
+
+	if (!strcmp(a, "-") || !strcmp(b, "-"))
+		return !strcmp(a, b);
+	if (have_one && have_other)
+		return S_ISREG(one.st_mode) && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+	return !have_one && !have_other && !strcmp(a, b);
+}
+
+static char *check_outputs(const struct params *p)
+{
+	for (enum writer w = 0; w < NR_WRITERS; w++) {
+		if (p->outputs[w] && !*p->outputs[w])
+			return message("the file to write %s to has no name; \"-\" is standard output", writer_names[w]);
+		for (enum writer other = 0; other < w; other++) {
+			if (p->outputs[w] && p->outputs[other] && is_same_file(p->outputs[w], p->outputs[other]))
+				return message("%s and %s cannot both be written to %s", writer_names[other], writer_names[w],
+					       strcmp(p->outputs[w], "-") ? p->outputs[w] : "standard output");
+		}
 	}
-	return flame_transform_check(&transform);
+	return NULL;
 }
 
 char *params_read(struct params *p, const bt_value *values, enum writer writer)
@@ -237,7 +370,16 @@ char *params_read(struct params *p, const bt_value *values, enum writer writer)
 		if (!p->outputs[writer])
 			r.error = message("out of memory");
 	}
+	if (!r.error)
+		r.error = check_outputs(p);
 	return r.error;
+}
+
+static void free_texts(struct texts *t)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		free(t->items[i]);
+	free(t->items);
 }
 
 void params_release(struct params *p)
@@ -249,11 +391,7 @@ void params_release(struct params *p)
 			free(*(char **)at);
 		else if (table[i].type == TYPE_NUMBERS)
 			free(((struct numbers *)at)->items);
+		else if (table[i].type == TYPE_TEXTS)
+			free_texts(at);
 	}
-	for (size_t i = 0; i < p->comms.nr; i++)
-		free(p->comms.items[i]);
-	for (size_t i = 0; i < p->pairs.nr; i++)
-		free(p->pairs.items[i]);
-	free(p->comms.items);
-	free(p->pairs.items);
 }

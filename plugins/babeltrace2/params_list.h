@@ -9,6 +9,7 @@ PARAM("svg", TEXT, OFFSET(outputs[WRITER_SVG]), "file to write the picture to as
 PARAM("folded", TEXT, OFFSET(outputs[WRITER_FOLDED]), "file to write folded text to as well")
 PARAM("report", TEXT, OFFSET(outputs[WRITER_REPORT]), "file to write a report to as well: where the time goes, and whether that can be trusted")
 PARAM("report-format", TEXT, OFFSET(report_format), "markdown (the default), text or json")
+PARAM("project", TEXTS, OFFSET(project), "regular expression: what is the project's own code, in reports; the default is told by tables")
 PARAM("event", TEXT, OFFSET(event), "what to show: calls, off-cpu, spans, or an event that has stacks")
 PARAM("count", BOOL, OFFSET(count), "count calls, samples or spans instead of adding up their values")
 PARAM("root", TEXT, OFFSET(root), "root frame: comm (the default), pid, tid, cpu, hostname or none")

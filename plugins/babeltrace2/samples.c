@@ -198,6 +198,10 @@ void sample_event(struct sink *s, const struct event *ev)
 		return;
 	if (!field_number(ev->event, &ev->class->weight, &weight))
 		weight = 1;
+	if (weight > INT64_MAX && ev->class->weight.shape == SHAPE_SIGNED) {
+		s->counts.negative++;
+		return;
+	}
 	if (weight > INT64_MAX) {
 		sink_fail(s, FLAME_EOVERFLOW);
 		return;

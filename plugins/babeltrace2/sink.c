@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../core/meta.h"
 #include "../../core/table.h"
 #include "plugin.h"
 
@@ -23,18 +24,37 @@ void sink_fail(struct sink *s, int err)
 		s->error = err;
 }
 
+/* Names come from the trace and may hold anything. */
+char *shown_text(const char *format, va_list args)
+{
+	char *raw = NULL, *text = NULL;
+	size_t size;
+	FILE *f;
+
+	if (vasprintf(&raw, format, args) < 0)
+		return NULL;
+	f = open_memstream(&text, &size);
+	if (f) {
+		flame_text_write((struct flame_span){ raw, strlen(raw) }, f);
+		fclose(f);
+	}
+	free(raw);
+	return text;
+}
+
 void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
 {
 	static const char *const words[] = { [FLAME_NOTE] = "note", [FLAME_WARNING] = "warning", [FLAME_ERROR] = "error" };
 	va_list args;
+	char *text;
 
 	if (s->params.quiet || s->level > BT_LOGGING_LEVEL_WARNING)
 		return;
-	fprintf(stderr, "flame: %s: ", words[severity]);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	text = shown_text(format, args);
 	va_end(args);
-	fputc('\n', stderr);
+	fprintf(stderr, "flame: %s: %s\n", words[severity], text ? text : "out of memory");
+	free(text);
 }
 
 /* ---- values ---- */
@@ -95,8 +115,8 @@ struct role_handler {
 static const struct role_handler role_handlers[] = {
 	{ ROLE_SWITCH, switch_event },
 	{ ROLE_SAMPLE, sample_event },
+	{ ROLE_SPAN_END, span_end },	/* an event may end one pair and begin another */
 	{ ROLE_SPAN_BEGIN, span_begin },
-	{ ROLE_SPAN_END, span_end },
 	{ ROLE_CALLBACK_NAME, callback_name },
 };
 
@@ -124,7 +144,7 @@ static void start_clock(struct sink *s, const struct event *ev)
 {
 	const struct params *p = &s->params;
 
-	if (!ev->class->has_clock || ev->class->roles & ROLE_MAPS)
+	if (!ev->class->has_clock || (!ev->time && ev->class->roles & ROLE_MAPS))
 		return;
 	s->started = true;
 	s->first_time = ev->time;
@@ -165,7 +185,7 @@ static inline bool read_event(struct sink *s, const bt_message *message, struct 
 	struct event_class *class = class_get(s, bt_event_borrow_class_const(event));
 
 	s->counts.events++;
-	if (!class || !class->roles)
+	if (!class || (!class->roles && s->started))
 		return false;
 	ev->event = event;
 	ev->class = class;
@@ -173,7 +193,7 @@ static inline bool read_event(struct sink *s, const bt_message *message, struct 
 	ev->site = 0;
 	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
 	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(event));
-	if (!ev->trace || !read_time(s, message, ev))
+	if (!ev->trace || !read_time(s, message, ev) || !class->roles)
 		return false;
 	ev->pid = ev->trace->pid;
 	ev->tid = -1;

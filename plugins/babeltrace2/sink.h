@@ -11,6 +11,7 @@
  * lie in arrays by that row: memory follows the number of distinct stacks.
  */
 #include <babeltrace2/babeltrace.h>
+#include <stdarg.h>
 
 #include "../../core/cache.h"
 #include "../../core/flame.h"
@@ -62,6 +63,7 @@ struct series {
 	const char *what;	/* what is counted: "calls", "samples" */
 	enum flame_value_kind kind;
 	int rank;		/* the lowest that has samples is the default */
+	uint64_t order;		/* of one rank, the lowest: as the trace lists its events */
 	struct tally {
 		int64_t value;
 		uint64_t nr;
@@ -89,7 +91,8 @@ struct event_class {
 	bool perf_chain;
 	struct series *series;			/* of its samples */
 	struct field prev_tid, prev_comm, next_tid;
-	flame_string span, span_name;	/* the pair it belongs to; what it is called */
+	flame_string span, span_name;	/* the pair that it begins; what that is called */
+	flame_string span_ended;	/* the pair that it ends */
 	struct field name, callback;		/* of a span */
 	maps_handler maps;
 	struct field f[6];			/* that the handler needs */
@@ -189,7 +192,7 @@ struct counts {
 	uint64_t lost_events, lost_packets, lost_unknown;	/* unknown: messages without a count */
 	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
-	uint64_t truncated, empty_chains;
+	uint64_t truncated, empty_chains, negative;
 	uint64_t maps_skipped, images_mixed;
 };
 
@@ -251,6 +254,8 @@ struct sink {
 	struct image **images;	/* by id; 0 is none */
 	size_t nr_images, room_images;
 	size_t nr_copied;	/* mappings */
+	bool told_maps;		/* some event told of a mapping */
+	uint64_t nr_fileless;	/* addresses in none of the mappings, when names were looked for */
 	uint64_t kernel_text;	/* where perf says the kernel's _text is */
 
 	struct code_slot *codes;
@@ -268,6 +273,8 @@ struct sink {
 
 /* ---- sink.c ---- */
 void sink_fail(struct sink *s, int err);
+/* Return: the text without what would do something to a terminal; owned by the caller; NULL without memory. */
+char *shown_text(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 /* Write a message to standard error, if the log level lets it. */
 void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -428,6 +435,8 @@ void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);
 void callback_name(struct sink *s, const struct event *ev);
+/* Tell of pairs that the user asked for and the trace does not have. */
+void spans_say(const struct sink *s);
 void spans_recognise(struct sink *s, struct event_class *c);
 void maps_recognise(struct event_class *c, const char *name);
 

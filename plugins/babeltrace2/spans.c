@@ -82,30 +82,15 @@ static void set_pair(struct sink *s, struct event_class *c, struct flame_span ke
 	struct field name = field_find(c->class, "name", IN_PAYLOAD);
 
 	c->roles |= begins ? ROLE_SPAN_BEGIN : ROLE_SPAN_END;
-	c->span = flame_intern(s->raw, key.s, key.len);
-	c->span_name = flame_intern(s->raw, shown.s, shown.len);
+	if (!begins) {
+		c->span_ended = flame_intern(s->raw, key.s, key.len);
+	} else {
+		c->span = flame_intern(s->raw, key.s, key.len);
+		c->span_name = flame_intern(s->raw, shown.s, shown.len);
+	}
 	c->name = name.shape == SHAPE_TEXT ? name : (struct field){ 0 };
 	c->callback = field_find(c->class, "callback", IN_PAYLOAD);
 	s->spans = series_get(s, "spans", &like);
-}
-
-/* "start:stop", or "a:start,a:stop": both sides are whole names, or without what is before their colon. */
-static bool split_pair(const char *pair, struct flame_span *begin, struct flame_span *end)
-{
-	const char *at = strchr(pair, ',');
-	size_t colons = 0;
-
-	for (const char *p = pair; !at && *p; p++)
-		colons += *p == ':';
-	/* With three colons the second is the one between the names. */
-	at = at ? at : strchr(pair, ':');
-	if (at && *at == ':' && colons == 3)
-		at = strchr(at + 1, ':');
-	if (!at || at == pair || !at[1])
-		return false;
-	*begin = (struct flame_span){ pair, (size_t)(at - pair) };
-	*end = (struct flame_span){ at + 1, strlen(at + 1) };
-	return true;
 }
 
 static bool is_named(const char *name, struct flame_span wanted)
@@ -118,16 +103,44 @@ static bool is_named(const char *name, struct flame_span wanted)
 
 static bool by_parameter(struct sink *s, struct event_class *c, const char *name)
 {
+	bool found = false;
+
 	for (size_t i = 0; i < s->params.pairs.nr; i++) {
 		const char *pair = s->params.pairs.items[i];
 		struct flame_span begin, end, key = { pair, strlen(pair) };
 
-		if (!split_pair(pair, &begin, &end) || (!is_named(name, begin) && !is_named(name, end)))
+		if (!params_pair(pair, &begin, &end))
 			continue;
-		set_pair(s, c, key, begin, is_named(name, begin));
-		return true;
+		for (int begins = 0; begins <= 1; begins++) {
+			if (!is_named(name, begins ? begin : end))
+				continue;
+			set_pair(s, c, key, begin, begins);
+			found = true;
+		}
 	}
-	return false;
+	return found;
+}
+
+/* A pair with an event that never came is most often a name that was mistyped. */
+void spans_say(const struct sink *s)
+{
+	for (size_t i = 0; i < s->params.pairs.nr; i++) {
+		const char *pair = s->params.pairs.items[i];
+		struct flame_span side[2];
+
+		for (int j = 0; j < 2 && params_pair(pair, &side[0], &side[1]); j++) {
+			bool found = false;
+
+			for (size_t k = 0; k < s->nr_classes && !found; k++) {
+				const char *name = bt_event_class_get_name(s->classes[k]->class);
+
+				found = name && is_named(name, side[j]);
+			}
+			if (!found)
+				sink_say(s, FLAME_WARNING, "pair '%s': there is no event '%.*s' in the trace", pair,
+					 (int)side[j].len, side[j].s);
+		}
+	}
 }
 
 void spans_recognise(struct sink *s, struct event_class *c)
@@ -236,7 +249,7 @@ void span_end(struct sink *s, const struct event *ev)
 		open->too_deep--;
 		return;
 	}
-	for (i = open->nr; i && open->frames[i - 1].key != ev->class->span; i--)
+	for (i = open->nr; i && open->frames[i - 1].key != ev->class->span_ended; i--)
 		;
 	if (!i) {
 		s->counts.spans_unmatched++;

@@ -339,6 +339,16 @@ def symbols(compiler):
     s.add(8, t.exit, main)
     folded("symbols: dlopen", t.write(), "", "prog;caller 4\nprog;caller;callee 2")
 
+    # What is said of files names parameters, and paths as they are.
+    t = calls("no-symbols")
+    info = t.event("lttng_ust_dl:dlopen", [("baddr", "u64"), ("memsz", "u64"), ("flags", "u32"), ("path", "str")])
+    s = t.stream(0)
+    s.add(1, info, main, payload=(base, 0x10000, 0, "/none--such/lib.so"))
+    s.add(2, t.entry, main, payload=(base + 16,))
+    s.add(5, t.exit, main)
+    folded("symbols: a file that is not here", t.write(), "", "prog;[lib.so]+0x10 3",
+           [r"for /none--such/lib\.so .*; symbols DIR or symfs DIR"])
+
     t = new("perf-symbols")
     mmap = t.event("perf_mmap2", [("pid", "u32"), ("tid", "u32"), ("start", "u64"), ("filename", "str")])
     sample = t.event("cycles:u", [("perf_ip", "u64"), ("perf_tid", "i32"), ("perf_pid", "i32"), ("perf_period", "u64"),
@@ -408,6 +418,40 @@ def samples():
     folded("spans: system calls", p, "event=\"spans\"", "prog;openat 130")
 
 
+def unlike():
+    """Kinds that have one name, or none, or values that cannot be drawn, or names that would act on a terminal."""
+    main = (7, 7, "prog")
+    t = new("unlike", common=IDS)
+    later, first = t.event("first:x", [("callstack", "u64[]")]), t.event("second:y", [("callstack", "u64[]")])
+    named, evil = t.event("spans", [("callstack", "u64[]")]), t.event("ev\x1b]0;x\x07il", [("callstack", "u64[]")])
+    begin, end, tick = t.event("foo_begin"), t.event("foo_end"), t.event("tick")
+    weighed = t.event("w:w", [("weight", "i64"), ("callstack", "u64[]")])
+    s = t.stream(0)
+    s.add(100, tick, main)
+    for at, event in ((110, first), (115, later), (120, named), (130, evil)):
+        s.add(at, event, main, payload=([1, 2],))
+    s.add(140, begin, main)
+    s.add(150, end, main)
+    for weight in (5, -3, 7):
+        s.add(160, weighed, main, payload=(weight, [1]))
+    p = t.write()
+    folded("unlike: the first that the trace lists", p, "", "prog;[unknown];[unknown] 1", [r"using first:x only; .*ev\?]0;x\?il"])
+    folded("unlike: spans", p, 'event="spans"', "prog;foo 10")
+    folded("unlike: an event called spans", p, 'event="event:spans"', "prog;[unknown];[unknown] 1", ["2 addresses have no names"])
+    folded("unlike: values below zero", p, 'event="w:w"', "prog;[unknown] 12", ["1 samples are not shown: their values are below"])
+    folded("unlike: time since the first event of all", p, 'event="second:y",time="0.000000009,0.000000011"', "prog;[unknown];[unknown] 1")
+
+
+    # babeltrace2 uses its events again: an empty text is none that was there before.
+    t = new("empty", common=IDS)
+    begin, end = t.event("foo_begin", [("name", "str")]), t.event("foo_end")
+    s = t.stream(0)
+    for i, name in enumerate(["older"] * 20 + [""] * 20):
+        s.add(10 * i, begin, main, payload=(name,))
+        s.add(10 * i + 1, end, main)
+    folded("unlike: empty names", t.write(), "", "prog;foo 20\nprog;older 20")
+
+
 def spans():
     t = new("spans", common=IDS)
     job, job_end = t.event("app:job_begin", [("name", "str")]), t.event("app:job_end")
@@ -428,6 +472,22 @@ def spans():
     folded("spans: pairs by parameter", p, 'pair="go:halt"', "prog;first 20\nprog;first;io 20\nprog;go 20")
     folded("spans: pairs by whole names", p, 'pair=["app:go:app:halt"],only="go"', "prog;app:go 20")
     folded("spans: pairs with a comma", p, 'pair="app:go,halt",only="go"', "prog;app:go 20")
+
+    r = sink(p, 'pair=["go:halt","tpyo:app:io_exit"]')
+    check("spans: a pair that is not there", re.findall("pair '(.*)': there is no event '(.*)'", r.stderr) == [("tpyo:app:io_exit", "tpyo")], r.stderr)
+
+    # One after the other: what ends one pair may begin the next, itself among them.
+    t = new("phases", common=IDS)
+    got, started, done = t.event("app:got", [("name", "str")]), t.event("app:started"), t.event("app:done")
+    s = t.stream(0)
+    for i, name in enumerate(("a", "")):
+        s.add(100 * i, got, main, payload=(name,))
+        s.add(100 * i + 10, started, main)
+        s.add(100 * i + 30, done, main)
+    p = t.write()
+    folded("spans: pairs that meet", p, 'pair=["got:started","started:done"]', "prog;a 10\nprog;got 10\nprog;started 40")
+    folded("spans: from an event to itself", p, 'pair="started:started"', "prog;started 100", ["1 spans were open"])
+    folded("spans: ends alone", p, 'time="0.00000012,",pair="nope:done"', "", ["there is no event 'nope'"], 1)
 
     # As ros2_tracing has them: a callback may call another, and addresses are those of a process.
     t = new("ros", common=IDS)
@@ -533,11 +593,24 @@ def command_line():
                          ("root=\"x\"", "'root' must be comm, pid"), ("time=\"5\"", "'time' must be"), ("pair=\"x\"", "'pair' must be"),
                          ("only=\"(\"", "regular expression"), ("colors=\"nope\"", "no palette 'nope'"), ("width=-1", "'width'"),
                          ("report-format=\"x\"", "'report-format' must be markdown"), ("bgcolors=\"nope\"", "no background 'nope'"), ("factor=-1", "'factor'"), ("tid=[]", "'tid' must be of type"),
-                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("time=\"1,0\"", "'time' must be"), ("time=\"1,nan\"", "'time' must be"), ("fontsize=\"9\"", "of type number")):
-        r = sink(p, params, wrap=WRAP if params in ("nope=1", "comm=[1]", 'only="("') else ())
+                         ("comm=[1]", "'comm' must be of type"), ("time=\"3,2\"", "'time' must be"), ("time=\"1,0\"", "'time' must be"), ("time=\"1,nan\"", "'time' must be"), ("fontsize=\"9\"", "of type number"),
+                         ("fontsize=0", "'fontsize' must be 1 to 500"), ("height=0", "'height' must be 4"), ("width=1.5", "'width' must be 100"),
+                         ("minwidth=-3", "'minwidth' must be 0"), ("factor=0", "'factor' must be above 0"), ("fontwidth=0", "'fontwidth' must be"),
+                         ("total=1e300", "'total' must be 0 to 9e18"), ("bgcolors=\"#12\"", "no background '#12'"),
+                         ("pair=\":\"", "'pair' must be"), ("pair=\"a:\"", "'pair' must be"),
+                         ("pair=[\"a:b\",\"a:c\"]", "'a:b' and 'a:c' begin or end with the same event"),
+                         ("output=\"a\",folded=\"b\"", "'output' and 'folded' are the same"), ("svg=\"-\"", "svg and folded cannot both be written to standard output"),
+                         ("output=\"\"", "has no name"), ("output=\"/nowhere/a\",report=\"/nowhere/a\"", "cannot both be written to /nowhere/a"),
+                         ("project=\"(\"", "'project' wants a regular")):
+        r = sink(p, params, wrap=WRAP if params in ("nope=1", "comm=[1]", 'only="("', 'project="("') else ())
         check("parameters: " + params, r.returncode == 1 and says in re.sub(r"\s+", " ", r.stderr), r.stderr)
     r = sink(p, 'output="%s/none/x"' % TMP, wrap=WRAP)
     check("a file that cannot be written", r.returncode == 1 and "No such file or directory" in r.stderr, r.stderr)
+    r = sink(p, 'total=5', "svg")
+    check("a total of less than there is", r.returncode == 0 and "total, 5, is less than the sum of all, 2000" in r.stderr, r.stderr)
+    r = sink(p, 'report="-",output="%s",project="unknown.*1"' % svg, "svg")
+    check("the project", r.returncode == 0 and "Spent in: project code 100%" in r.stdout, r.stdout + r.stderr)
+    files()
     r = run("help", "sink.flame.svg")
     check("help", r.returncode == 0 and "collapse-recursion" in r.stdout, r.stdout)
     for name in ("version", "parameters"):
@@ -545,7 +618,7 @@ def command_line():
         check("query " + name, r.returncode == 0 and ("minwidth" in r.stdout or "0." in r.stdout), r.stderr)
     check("query of something else", run("query", "sink.flame.folded", "x").returncode != 0)
     r = run(p, "--component=sink.flame.folded", "--begin=0.000002")
-    check("behind the trimmer", r.returncode == 1 and "is in what the parameters select" in r.stderr, r.stdout + r.stderr)
+    check("behind the trimmer", r.returncode == 1 and "ends without a beginning" in r.stderr, r.stdout + r.stderr)
     r = run(p, "--component=sink.flame.folded", "--debug-info", wrap=WRAP)
     check("behind debug-info", r.stdout == "prog;[unknown]+0x1 2000\n", r.stdout + r.stderr)
     r = run("run", "--component=src:source.ctf.fs", '--params=inputs=["%s"]' % p, "--component=mux:filter.utils.muxer",
@@ -566,6 +639,29 @@ def command_line():
     e, s = t.event("app:tick"), t.stream(0)
     s.add(1, e, main)
     folded("a trace without stacks", t.write(), "", "", ["none of the 1 events tells of a stack"], 1, WRAP)
+
+
+def files():
+    """Links are written through, modes stay, names may be as long as names can be."""
+    p, folder = os.path.join(TMP, "plain"), os.path.join(TMP, "files")
+    os.mkdir(folder)
+    real, link, long = (os.path.join(folder, name) for name in ("real", "link", "n" * 255))
+    for path in (real, long):
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("old\n")
+    os.chmod(long, 0o600)
+    os.symlink("real", link)
+    for path in (link, long):
+        r = sink(p, 'output="%s"' % path)
+        with open(path, encoding="utf-8") as f:
+            check("written to " + path[:len(folder) + 5], r.returncode == 0 and f.read() == "prog;[unknown]+0x1 2000\n", r.stderr)
+    check("a link stays one", os.path.islink(link))
+    check("a file's mode stays", os.stat(long).st_mode & 0o777 == 0o600)
+    check("nothing else is left", sorted(os.listdir(folder)) == ["link", "n" * 255, "real"])
+    r = sink(p, 'output="%s",report="%s"' % (real, link))
+    check("two outputs in one file", r.returncode == 1 and "cannot both be written to" in re.sub(r"\s+", " ", r.stderr), r.stderr)
+    r = sink(p, 'output="/dev/null",report="/dev/null"')
+    check("two outputs in /dev/null", r.returncode == 0, r.stderr)
 
 
 def interrupt():
@@ -614,6 +710,7 @@ processes()
 mappings()
 symbols(os.environ.get("CC", "cc").split())
 samples()
+unlike()
 spans()
 kernel()
 command_line()

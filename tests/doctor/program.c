@@ -10,7 +10,8 @@
  *
  * x86_64-*-stripped.elf are the same after strip, x86_64-*-prologues.elf are built with
  * -fno-asynchronous-unwind-tables in place of -funwind-tables, go.elf with -DGO and rust.elf with -DRUST besides;
- * needed.elf is linked with a library whose -soname is libslow.so.1.
+ * needed.elf is linked with a library whose -soname is libslow.so.1; runpath.elf too, with
+ * -rpath '/opt/none:$ORIGIN/../lib/app'.
  */
 #ifdef GO
 __attribute__((section(".go.buildinfo"), used)) static const char build_info[] = "\xff Go buildinf:";

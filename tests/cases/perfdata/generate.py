@@ -277,6 +277,29 @@ def switches(order="<"):
     return f
 
 
+def waits(order="<"):
+    """Thread 10 waits for the others until it exits, and 11 until it maps a file, when no switch in is recorded; 12 is killed and 13 stays away."""
+    f = File(order, [Attr("sched:sched_switch", 2, 300, IP | TID | TIME | CHAIN | PERIOD | RAW | IDENTIFIER, (5,), period=1, flags=1 << 18)])
+    f.features[1] = tracing(f)
+    f.kernel()
+    for tid, name in ((10, "main"), (11, "maps"), (12, "dead"), (13, "away")):
+        f.comm(10, tid, name)
+    f.mmap2(10, P, 0x1000, 0, "/nowhere/a")
+
+    def switch(prev, state, time, at):
+        raw = f.p("HBBI", 300, 0, 0, prev) + b"prev\0\0\0\0" + f.p("iiqii", prev, 0, state, 0, 0) + b"\0\0\0\0"
+        f.sample(10, prev, time, [KERNEL, K + 0x10, USER, P + at], 1, misc=1, raw=raw)
+    switch(10, 1, 1000, 0x10)
+    switch(11, 1, 2000, 0x20)
+    switch(13, 1, 2500, 0x40)
+    f.add(10, 2, f.p("IIQQQ", 10, 11, P + 0x8000, 0x1000, 0) + f.p("IIQQII", 8, 1, 78, 0, 5, 2) + f.string("/nowhere/b"), 10, 11, 6000)
+    f.exit(10, 12, 6500)
+    switch(12, 0x20, 7000, 0x30)
+    f.exit(10, 10, 8000)
+    switch(10, 0x10, 8100, 0x10)
+    return f
+
+
 def both():
     """Thread 10 runs for 30 samples, and waits for 0.8 ms in between: two events, not to be added."""
     chain = IP | TID | TIME | CHAIN | PERIOD | RAW | IDENTIFIER
@@ -426,6 +449,7 @@ write("empty.in", File().file())
 write("switches.in", switches().file())
 write("switches-big-endian.in", switches(">").file())
 write("switches-pipe.in", switches().pipe())
+write("waits.in", waits().file())
 write("both.in", both().file())
 write("groups.in", groups().file())
 write("events.in", events().file())
