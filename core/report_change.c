@@ -53,14 +53,54 @@ static struct flame_report_change *find(struct changes *c, struct flame_span nam
 	return &r->changes[r->nr_changes - 1];
 }
 
-static bool add_side(struct changes *c, const struct flame_functions *f, bool is_before)
+static bool has_tasks(const struct flame_profile *p)
+{
+	for (flame_frame i = 1; i < flame_nr_frames(p); i++) {
+		if (flame_frame_get(p, i)->kind == FLAME_TASK)
+			return true;
+	}
+	return false;
+}
+
+static bool names_task(const struct flame_profile *p, struct flame_span name)
+{
+	for (flame_frame i = 1; i < flame_nr_frames(p); i++) {
+		const struct flame_frame_info *info = flame_frame_get(p, i);
+
+		if (info->kind == FLAME_TASK && !flame_span_compare(flame_string_get(p, info->name), name))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Folded text does not say which frames are processes and threads. Where the other side knows that, what is only ever a
+ * root and is called as one of its tasks is one. Return: which of @f's functions are, owned by the caller; NULL without
+ * memory.
+ */
+static bool *find_tasks(const struct flame_functions *f, const struct flame_functions *other)
+{
+	bool *is_task = calloc(f->nr_functions, sizeof(*is_task));
+
+	if (!is_task || has_tasks(f->profile) || !has_tasks(other->profile))
+		return is_task;
+	for (size_t i = 1; i < f->nr_calls; i++)
+		is_task[f->calls[i].function] |= !f->calls[i].caller;
+	for (size_t i = 1; i < f->nr_calls; i++)
+		is_task[f->calls[i].function] &= !f->calls[i].caller;
+	for (size_t i = 1; i < f->nr_functions; i++)
+		is_task[i] = is_task[i] && names_task(other->profile, f->functions[i].name);
+	return is_task;
+}
+
+static bool add_functions(struct changes *c, const struct flame_functions *f, bool is_before, const bool *is_task)
 {
 	for (size_t i = 1; i < f->nr_functions; i++) {
 		const struct flame_function *fn = &f->functions[i];
-		struct flame_report_change *change = fn->total ? find(c, fn->name) : NULL;
+		struct flame_report_change *change = fn->total && !is_task[i] ? find(c, fn->name) : NULL;
 		double self = (double)fn->self / (double)f->total, total = (double)fn->total / (double)f->total;
 
-		if (!fn->total)
+		if (!fn->total || is_task[i])
 			continue;
 		if (!change)
 			return false;
@@ -73,6 +113,14 @@ static bool add_side(struct changes *c, const struct flame_functions *f, bool is
 			change->file = fn->file;
 	}
 	return true;
+}
+
+static bool add_side(struct changes *c, const struct flame_functions *f, const struct flame_functions *other, bool is_before)
+{
+	bool *is_task = find_tasks(f, other), ok = is_task && add_functions(c, f, is_before, is_task);
+
+	free(is_task);
+	return ok;
 }
 
 static int by_size(const void *a, const void *b)
@@ -144,7 +192,7 @@ int flame_report_find_changes(struct flame_report *r)
 	bool ok;
 
 	r->nr_changes = r->nr_within_noise = 0;
-	ok = add_side(&c, &before->f, true) && add_side(&c, &after->f, false) &&
+	ok = add_side(&c, &before->f, &after->f, true) && add_side(&c, &after->f, &before->f, false) &&
 	     judge(r, size_of_run(before), size_of_run(after));
 	free(c.by_name.slots);
 	if (!ok)

@@ -20,6 +20,9 @@ flame_type flame_type_row(struct flame_profile *p, const struct flame_type_info 
 	if (p->error || !GROW(p, types))
 		return 0;
 	p->types[p->nr_types] = *info;
+	/* Whatever a sample weighed, it is one. */
+	if (p->options.count && info->unit)
+		p->types[p->nr_types].unit = flame_intern(p, "samples", 7);
 	return (flame_type)p->nr_types++;
 }
 

@@ -26,6 +26,7 @@ static void stop(int sig)
 {
 	/* Who asks twice means it. */
 	if (stopped) {
+		tool_remove_unfinished();
 		signal(sig, SIG_DFL);
 		raise(sig);
 	}
@@ -124,6 +125,14 @@ static struct buffers_counts count(struct record_session *s)
 					.lost = total.lost - before.lost };
 }
 
+/* What is counted from here on belongs to the next profile, however long it takes to name and write this one. */
+static void end_profile(struct record_session *s)
+{
+	s->ended = now();
+	s->counts = count(s);
+	s->used_until = record_target_used(&s->target);
+}
+
 /* What was lost and not told of by a record, as none came behind. Return: all that was lost. */
 static uint64_t count_lost(struct record_session *s, uint64_t here, uint64_t told)
 {
@@ -137,26 +146,28 @@ static uint64_t count_lost(struct record_session *s, uint64_t here, uint64_t tol
  * The kernel counts also what it takes no sample of: threads that end before their first. Its clocks count the kernel's
  * time where samples may not.
  */
-static void tell_unsampled(struct record_session *s, const struct record_result *r, const struct buffers_counts *counts)
+static void tell_unsampled(struct record_session *s, const struct record_result *r)
 {
 	const struct perf_event_attr *attr = &s->event.attr;
 	double each = r->nr_samples ? (double)perfdata_live_sum(s->live) / (double)r->nr_samples : 1e9 / s->tool.record.frequency;
-	double sampled = (double)perfdata_live_sum(s->live) + (double)r->nr_lost * each, all = (double)counts->value;
+	double sampled = (double)perfdata_live_sum(s->live) + (double)r->nr_lost * each, all = (double)s->counts.value;
 
 	if (s->target.all || s->tool.read.offcpu || (attr->exclude_kernel && attr->type == PERF_TYPE_SOFTWARE))
 		return;
 	if (all - sampled > all * UNSAMPLED_MOST && all - sampled > UNSAMPLED_SAMPLES * each)
-		flame_diag_add(&s->diag, FLAME_WARNING, "%.0f %% of what ran is in no sample: threads that live for less than the %.1f ms between two "
+		flame_diag_add(&s->diag, FLAME_WARNING, "%.0f %% of what ran is in no sample: threads that live for less than the %.3g ms between two "
 			       "samples are seldom seen; -F asks for more samples%s",
 			       100 * (all - sampled) / all, 1000 / s->tool.record.frequency,
-			       s->target.child ? "" : ", and -a -p PID as root misses none");
+			       s->tool.record.nr_command ? ", and -a as root misses none, but records the whole machine" :
+			       ", and -a -p PID as root misses none");
 }
 
-/* What ran and was not even counted. @counts has it of the threads that were followed from the start only. */
-static void tell_unfollowed(struct record_session *s, const struct buffers_counts *counts)
+/* What ran and was not even counted. s->counts has it of the threads that were followed from the start only. */
+static void tell_unfollowed(struct record_session *s)
 {
-	uint64_t used = s->target.all || s->target.child || s->tool.record.cpus || s->is_single ? 0 : record_target_used(&s->target);
-	double missed = s->used && used > s->used ? (double)(used - s->used) - (double)counts->ran : 0;
+	uint64_t used = s->target.all || s->tool.record.nr_command || s->tool.record.cpus || s->is_single ? 0 :
+			s->used_until;
+	double missed = s->used && used > s->used ? (double)(used - s->used) - (double)s->counts.ran : 0;
 
 	if (missed > UNFOLLOWED_MOST * (double)(used - s->used) && missed > UNSAMPLED_SAMPLES * 1e9 / s->tool.record.frequency)
 		flame_diag_add(&s->diag, FLAME_WARNING, "%.1f s of the %.1f s of processor time that was used were not recorded: the kernel did not "
@@ -167,23 +178,27 @@ static void tell_samples(struct record_session *s, struct record_result *r)
 {
 	/* Some files of a series may be missing for that reason. */
 	enum flame_severity empty = s->tool.record.every > 0 ? FLAME_NOTE : FLAME_ERROR;
-	struct buffers_counts counts = count(s);
 	uint64_t told;
 
 	r->nr_samples = perfdata_live_count(s->live, &told);
-	r->nr_lost = count_lost(s, counts.lost, told);
-	tell_unsampled(s, r, &counts);
-	tell_unfollowed(s, &counts);
+	r->nr_lost = count_lost(s, s->counts.lost, told);
+	tell_unsampled(s, r);
+	tell_unfollowed(s);
 	if (r->nr_lost)
 		flame_diag_add(&s->diag, FLAME_WARNING,
 			       "%llu records were lost, and %llu samples taken: the buffers were full; -m makes them larger, -F asks for less",
 			       (unsigned long long)r->nr_lost, (unsigned long long)r->nr_samples);
 	if (!r->nr_samples && s->tool.read.offcpu)
-		flame_diag_add(&s->diag, empty, "no samples in %.1f s: no thread was switched out", r->seconds);
+		flame_diag_add(&s->diag, empty, "no samples in %.1f s: no thread was switched out and went on; what is blocked all "
+			       "the time is not seen", r->seconds);
 	else if (!r->nr_samples && r->nr_lost)
 		flame_diag_add(&s->diag, empty, "no samples in %.1f s: all were lost, as the buffers have no room for them; -m makes them larger", r->seconds);
+	else if (!r->nr_samples && s->target.is_refused)
+		flame_diag_add(&s->diag, empty, "no samples in %.3f s: what ran may not be recorded", r->seconds);
+	else if (!r->nr_samples && record_event_is_counted(&s->event))
+		flame_diag_add(&s->diag, empty, "no samples in %.3f s: there were no %s", r->seconds, s->event.name);
 	else if (!r->nr_samples)
-		flame_diag_add(&s->diag, empty, "no samples in %.3f s: nothing ran for long enough, which is %.1f ms at %.0f Hz; -F asks for "
+		flame_diag_add(&s->diag, empty, "no samples in %.3f s: nothing ran for long enough, which is %.3g ms at %.0f Hz; -F asks for "
 			       "more samples, --offcpu shows what is waited for",
 			       r->seconds, 1000 / s->tool.record.frequency, s->tool.record.frequency);
 }
@@ -191,7 +206,7 @@ static void tell_samples(struct record_session *s, struct record_result *r)
 /* Write the profile to @path. Return: the status to exit with, after printing what failed. */
 static int finish(struct record_session *s, const char *path)
 {
-	struct record_result r = { .event = &s->event, .target = &s->target, .seconds = s->ended - s->started };
+	struct record_result r = { .event = &s->event, .target = &s->target, .before = &s->before, .seconds = s->ended - s->started };
 	int err = perfdata_live_end(s->live, &s->profile), status;
 
 	if (!err) {
@@ -271,7 +286,7 @@ static int next_profile(struct record_session *s)
 	size_t nr_pids;
 	int err, status;
 
-	s->ended = now();
+	end_profile(s);
 	old = *s;
 	old.diag = s->diag;
 	s->diag = (struct flame_diag){ 0 };
@@ -288,7 +303,6 @@ static int next_profile(struct record_session *s)
 		err = record_known(s->live, pids, s->target.all ? 0 : nr_pids, s->target.all);
 	free(pids);
 	status = finish_file(&old);
-	s->counted = old.counted;
 	s->series = old.series;
 	perfdata_live_take_symbols(s->live, live);
 	perfdata_live_free(live);
@@ -412,7 +426,7 @@ static int record_all(struct record_session *s)
 		next += o->every;
 	}
 	record_reader_stop(s->reader);
-	s->ended = now();
+	end_profile(s);
 	if (!err)
 		err = record_reader_take(s->reader, 0, s->live, &over);
 	if (!s->tool.quiet && isatty(STDERR_FILENO))
@@ -448,6 +462,7 @@ static void release(struct record_session *s)
 	record_reader_free(s->reader);
 	perfdata_live_free(s->live);
 	flame_profile_free(s->profile);
+	flame_profile_free(s->before.profile);
 	flame_diag_release(&s->diag);
 	record_event_release(&s->event);
 	record_target_release(&s->target);
@@ -519,12 +534,29 @@ static bool name_changes(const struct record_session *s)
 	return ok;
 }
 
-static bool can_read(const struct tool *tool)
+/* A command line may be longer than all that is said of it. */
+static void name_target(struct record_session *s)
 {
-	if (!tool->record.diff || !access(tool->record.diff, R_OK))
-		return true;
-	tool_message(tool, "error", "--diff %s: %s", tool->record.diff, strerror(errno));
-	return false;
+	const char *name = s->target.name ? s->target.name : "";
+	size_t room = sizeof(s->about) - 4, len = strlen(name);
+
+	if (len > room + 3) {
+		/* Not in the middle of a letter. */
+		for (len = room; len && ((unsigned char)name[len] & 0xc0) == 0x80;)
+			len--;
+		snprintf(s->about, sizeof(s->about), "%.*s...", (int)len, name);
+	} else {
+		snprintf(s->about, sizeof(s->about), "%s", name);
+	}
+	s->tool.inputs[0] = s->about;
+}
+
+/* As it was called, where a shell would find no other; one that is on the path is called by its name. */
+static const char *program_of(const char *typed)
+{
+	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
+
+	return typed && strchr(typed, '/') && typed[0] != '-' && !typed[strspn(typed, safe)] ? typed : "fgrecord";
 }
 
 /* Return: -1 to go on, or the status to exit with, after printing why. */
@@ -556,7 +588,7 @@ static int prepare(struct record_session *s)
 		free(wrong);
 		return 1;
 	}
-	if (!can_write(s) || !can_read(tool))
+	if (!can_write(s) || (tool->record.diff && !record_read_before(tool, &s->event, &s->before)))
 		return 1;
 	if (tool->record.keep) {
 		s->series.paths = calloc(tool->record.keep, sizeof(*s->series.paths));
@@ -565,7 +597,7 @@ static int prepare(struct record_session *s)
 	}
 	on_signals();
 	status = record_target_init(&s->target, tool);
-	tool->inputs[0] = s->target.name ? s->target.name : "";
+	name_target(s);
 	return status;
 }
 
@@ -584,6 +616,7 @@ int main(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	s.tool.record.program = program_of(argv[0]);
 	s.tool.record.command_line = record_join((const char *const *)argv, argc);
 	status = s.tool.record.command_line ? prepare(&s) : no_memory(&s);
 	if (status < 0)

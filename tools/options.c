@@ -396,7 +396,7 @@ static const char *set_frequency(struct tool *tool, const char *value)
 
 static const char *set_duration(struct tool *tool, const char *value)
 {
-	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, more than 0" : NULL;
+	return set_length(&tool->record.duration, value, 0.001, 1e8) ? "wants seconds, from 0.001 to 100000000" : NULL;
 }
 
 static const char *set_whole_duration(struct tool *tool, const char *value)
@@ -411,7 +411,7 @@ static const char *set_whole_duration(struct tool *tool, const char *value)
 
 static const char *set_every(struct tool *tool, const char *value)
 {
-	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, at least 0.1" : NULL;
+	return set_length(&tool->record.every, value, 0.1, 1e8) ? "wants seconds, from 0.1 to 100000000" : NULL;
 }
 
 static const char *set_pages(struct tool *tool, const char *value)
@@ -859,6 +859,8 @@ static int check_record(struct tool *tool)
 		wrong = "--every would write over its own file: give FILE a name with %H%M%S or the like";
 	else if (o->keep && !(o->every > 0))
 		wrong = "--keep says how many files of --every stay";
+	else if (tool->read.offcpu && tool->read.event && strcmp(tool->read.event, "off-cpu") && strcmp(tool->read.event, "runqueue"))
+		wrong = "--offcpu records the events off-cpu and runqueue: -e chooses one of them";
 	if (wrong) {
 		tool_message(tool, "error", "%s", wrong);
 		return usage_error(tool);

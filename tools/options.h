@@ -38,6 +38,7 @@ struct tool_record {
 	const char *const *command;	/* of argv */
 	int nr_command;
 	char *command_line;		/* of fgrecord itself; owned */
+	const char *program;		/* what a shell calls it by */
 };
 
 struct tool {
@@ -128,6 +129,8 @@ struct tool_output {
 
 /* Return: 0, or 1 after printing why. */
 int tool_open_output(const struct tool *tool, struct tool_output *out);
+/* Remove what is not complete. For handlers of signals that end the program; one that has none does so by itself. */
+void tool_remove_unfinished(void);
 /* @err: how writing went. Return: the status to exit with, after printing what failed. */
 int tool_close_output(const struct tool *tool, struct tool_output *out, int err);
 

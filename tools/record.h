@@ -82,6 +82,8 @@ struct record_event {
 
 /* Set @e to the event that the options ask for. Return: NULL, or what is wrong, to be freed. */
 char *record_event_init(struct record_event *e, const struct tool *tool);
+/* Return: whether the event is what happens, each time a sample, and not time that passes or a processor's counter. */
+bool record_event_is_counted(const struct record_event *e);
 /* In place of what this machine has not, another. Return: false where there is none. */
 bool record_event_fall_back(struct record_event *e, int error);
 void record_event_release(struct record_event *e);
@@ -97,6 +99,7 @@ struct record_target {
 	size_t nr_followed, room_followed;
 	uint64_t since;			/* clock ticks since the boot, before the first threads were listed */
 	bool all;			/* the machine */
+	bool is_refused;		/* the kernel let it be recorded no more before it ended */
 	pid_t child;			/* the command; 0: none */
 	int go, said;			/* pipes to the child, to let it exec, and from it, to tell why it could not; -1: none */
 	char *name;			/* owned: "node server.js", "pid 1234 (node)", "all processors" */
@@ -138,9 +141,16 @@ struct record_series {
 	unsigned int nr;
 };
 
+/* What --diff names. */
+struct record_before {
+	struct flame_profile *profile;	/* owned; NULL: nothing to compare with */
+	flame_type type;
+};
+
 /* What is open, and what was asked for. */
 struct record_session {
 	struct tool tool;
+	char about[64];			/* what is recorded, as messages begin */
 	struct record_event event;
 	struct record_target target;
 	struct record_reader *reader;
@@ -156,8 +166,10 @@ struct record_session {
 	double looked, printed;
 	uint64_t nr_lost_seen;		/* of this profile, when what is mapped was read again */
 	struct record_series series;
-	struct buffers_counts counted;	/* in earlier profiles of a series */
-	uint64_t used;			/* processor time of the target when the profile began; 0: not known */
+	struct record_before before;
+	struct buffers_counts counts;	/* in this profile, when it has ended */
+	struct buffers_counts counted;	/* until now, in all profiles of a series that have ended */
+	uint64_t used, used_until;	/* processor time of the target when the profile began and ended; 0: not known */
 	bool told_unfollowed;
 	bool is_single;			/* threads may be followed by more than one event */
 };
@@ -206,9 +218,16 @@ struct record_result {
 	struct flame_profile *profile;
 	const struct record_event *event;
 	const struct record_target *target;
+	const struct record_before *before;
 	double seconds;
 	uint64_t nr_samples, nr_lost;
 };
+
+/*
+ * Read the recording that --diff names into @before, before there is another to compare with it. Return: false after
+ * printing why it cannot be compared with what @event counts.
+ */
+bool record_read_before(struct tool *tool, const struct record_event *event, struct record_before *before);
 
 /* Return: false after printing that neither --to nor the end of the output's name says what to write. */
 bool record_check_format(const struct tool *tool);

@@ -81,6 +81,24 @@ static void describe(struct record_event *e, const char *system, const char *for
 	fclose(f);
 }
 
+bool record_event_is_counted(const struct record_event *e)
+{
+	const struct perf_event_attr *attr = &e->attr;
+	bool is_clock = attr->config == PERF_COUNT_SW_CPU_CLOCK || attr->config == PERF_COUNT_SW_TASK_CLOCK;
+
+	return attr->type == PERF_TYPE_TRACEPOINT || (attr->type == PERF_TYPE_SOFTWARE && !is_clock);
+}
+
+/*
+ * Where the kernel is to hold a frequency for what it counts itself, a sample says what the next one stands for, and
+ * sums are many times too large while it adapts. What happens now and then can be taken each time.
+ */
+static void take_each(struct record_event *e)
+{
+	e->attr.freq = 0;
+	e->attr.sample_period = 1;
+}
+
 /* Return: NULL, or what is wrong. */
 static char *set_tracepoint(struct record_event *e, const char *name)
 {
@@ -110,11 +128,22 @@ static char *set_tracepoint(struct record_event *e, const char *name)
 	e->attr.type = PERF_TYPE_TRACEPOINT;
 	e->attr.config = strtoull(id + 5, NULL, 10);
 	e->attr.sample_type |= PERF_SAMPLE_RAW;
-	e->attr.freq = 0;
-	e->attr.sample_period = 1;
+	take_each(e);
 	describe(e, system, format, len);
 	free(format);
 	return e->tracepoints ? NULL : strdup("out of memory");
+}
+
+/* Return: whether @name is one of ours with something behind it. */
+static bool is_modified(const char *name)
+{
+	size_t len = strcspn(name, ":");
+
+	for (size_t i = 0; i < NR_EVENTS; i++) {
+		if (name[len] && strlen(events[i].name) == len && !strncmp(name, events[i].name, len))
+			return true;
+	}
+	return false;
 }
 
 static char *set_name(struct record_event *e, const char *name)
@@ -128,9 +157,13 @@ static char *set_name(struct record_event *e, const char *name)
 		if (!strcmp(name, events[i].name)) {
 			e->attr.type = events[i].type;
 			e->attr.config = events[i].config;
+			if (record_event_is_counted(e))
+				take_each(e);
 			return NULL;
 		}
 	}
+	if (is_modified(name))
+		return strdup("modifiers of events, such as the u of cycles:u, are perf's; --only and --exclude choose among stacks");
 	if (strchr(name, ':'))
 		return set_tracepoint(e, name);
 	f = open_memstream(&known, &size);

@@ -58,7 +58,7 @@ void record_explain(struct record_session *s, enum buffers_step step, int error)
 	struct permission_request request = {
 		.kernel = !s->event.attr.exclude_kernel, .cpus = s->target.all, .tracepoint = s->event.is_tracepoint,
 		.other_user = is_foreign(&s->target), .buffer = step == BUFFERS_MMAP,
-		.frequency = s->event.attr.freq ? (long)s->event.attr.sample_freq : 0, .program = "fgrecord",
+		.frequency = s->event.attr.freq ? (long)s->event.attr.sample_freq : 0, .program = s->tool.record.program,
 	};
 	struct permission_answer answer;
 	struct permission_host host;

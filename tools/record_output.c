@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 
 #include "../core/diff.h"
+#include "../core/folded.h"
 
 /* ---- the format ---- */
 
@@ -149,71 +150,104 @@ static char *make_title(const struct tool *tool, const struct record_result *r)
 
 /* ---- differences ---- */
 
-static bool has_unit(const struct flame_profile *p, flame_type type)
+/* What values are: an event and its unit, each "" where it is not known. */
+struct counted {
+	struct flame_span event, unit;
+};
+
+static struct flame_span span_of(const char *text)
 {
-	return flame_string_get(p, flame_type_get(p, type)->unit).len;
+	return (struct flame_span){ text, strlen(text) };
 }
 
-static bool same_unit(const struct flame_profile *a, flame_type x, const struct flame_profile *b, flame_type y)
+static struct counted counted_of(const struct flame_profile *p, flame_type type)
 {
-	struct flame_span s = flame_string_get(a, flame_type_get(a, x)->unit), t = flame_string_get(b, flame_type_get(b, y)->unit);
+	const struct flame_type_info *info = flame_type_get(p, type);
+	flame_type before, after;
 
-	return s.len == t.len && !memcmp(s.s, t.s, s.len);
+	return (struct counted){ flame_is_differential(p, &before, &after) ? span_of("") : flame_string_get(p, info->name),
+				 flame_string_get(p, info->unit) };
 }
 
-/* Return: the recording that --diff names, with its type that compares to @p's @type; NULL after printing why there is none. */
-static struct flame_profile *read_before(struct tool *tool, const struct flame_profile *p, flame_type type,
-					 flame_type *before_type)
+static struct counted counted_by(const struct tool *tool, const struct record_event *event)
 {
-	struct tool reader = { .program = PROGRAM_DIFF, .name = tool->name, .read = tool->read, .quiet = tool->quiet,
-			       .inputs = { tool->record.diff }, .nr_inputs = 1 };
-	struct flame_profile *before;
+	bool is_clock = event->attr.type == PERF_TYPE_SOFTWARE && !record_event_is_counted(event);
+	const char *off = tool->read.event ? tool->read.event : "off-cpu";
+
+	return (struct counted){ span_of(tool->read.offcpu ? off : event->name),
+				 span_of(tool->read.count ? "samples" : tool->read.offcpu || is_clock ? "ns" : "") };
+}
+
+static bool equal(struct flame_span a, struct flame_span b)
+{
+	return a.len == b.len && !memcmp(a.s, b.s, a.len);
+}
+
+/* Return: whether one cannot be compared with the other. Two clocks, or times of two kinds, can. */
+static bool are_unlike(const struct counted *a, const struct counted *b)
+{
+	if (a->unit.len && b->unit.len)
+		return !equal(a->unit, b->unit);
+	return a->event.len && b->event.len && !equal(a->event, b->event);
+}
+
+static bool can_compare(const struct tool *tool, const struct counted *before, const struct counted *now)
+{
+	const struct flame_span a = before->event.len ? before->event : before->unit, b = now->event.len ? now->event : now->unit;
+
+	if (!are_unlike(before, now))
+		return true;
+	tool_message(tool, "error", "--diff %s counts something else than this recording, %.*s and not %.*s: record both in the same way",
+		     tool->record.diff, (int)a.len, a.s, (int)b.len, b.s);
+	return false;
+}
+
+bool record_read_before(struct tool *tool, const struct record_event *event, struct record_before *before)
+{
+	struct tool reader = { .program = PROGRAM_DIFF, .name = tool->name, .read = tool->read,
+			       .transform = tool->transform, .quiet = tool->quiet, .inputs = { tool->record.diff }, .nr_inputs = 1 };
+	struct counted was, now = counted_by(tool, event);
 
 	reader.read.event = NULL;
 	reader.read.offcpu = false;
-	before = tool_read(&reader, 0);
-	*before_type = before ? tool_choose_type(&reader, 0, before) : 0;
-	if (*before_type && has_unit(before, *before_type) && !same_unit(before, *before_type, p, type)) {
-		tool_message(tool, "error", "--diff %s counts something else than this recording: record both in the same way",
-			     tool->record.diff);
-		*before_type = 0;
-	} else if (*before_type && !has_unit(before, *before_type) && !tool->quiet) {
+	before->profile = tool_read(&reader, 0);
+	before->type = before->profile ? tool_choose_type(&reader, 0, before->profile) : 0;
+	if (!before->type)
+		return false;
+	was = counted_of(before->profile, before->type);
+	if (!was.unit.len && !was.event.len && !tool->quiet)
 		tool_message(tool, "warning", "%s does not say what it counts; fgrecord -o FILE.folded writes that at its start",
 			     tool->record.diff);
-	}
-	if (*before_type)
-		return before;
-	flame_profile_free(before);
-	return NULL;
+	return can_compare(tool, &was, &now);
+}
+
+/* The kernel may have had another event in place of the one that was asked for. */
+static bool is_comparable(const struct tool *tool, const struct record_result *r, flame_type type)
+{
+	struct counted was = counted_of(r->before->profile, r->before->type), now = counted_of(r->profile, type);
+
+	return can_compare(tool, &was, &now);
 }
 
 /* ---- reports ---- */
 
 static int write_report(struct tool *tool, const struct record_result *r, flame_type type)
 {
-	struct flame_profile *before = NULL;
 	struct flame_owner owner = { 0 };
 	struct flame_report report;
 	struct tool_output out;
-	flame_type before_type = 0;
 	int err = 0, status = 1;
 
-	if (tool->record.diff) {
-		before = read_before(tool, r->profile, type, &before_type);
-		if (!before)
-			return 1;
-	}
 	flame_report_init(&report, NULL, &owner);
 	err = flame_report_add(&report, r->profile, type, FLAME_VALUE_OTHER, r->target->name);
-	if (!err && before)
-		err = flame_report_compare(&report, before, before_type, tool->record.diff);
+	if (!err && tool->record.diff)
+		err = flame_report_compare(&report, r->before->profile, r->before->type, tool->record.diff);
 	if (err)
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	else if (!tool_open_output(tool, &out))
 		status = tool_close_output(tool, &out, reports[report_of(tool)].write(&report, out.file));
 	flame_report_release(&report);
 	flame_owner_release(&owner);
-	flame_profile_free(before);
 	return status;
 }
 
@@ -230,18 +264,16 @@ static int write_as(struct tool *tool, const struct flame_profile *p, flame_type
 }
 
 /* Widths and colours of a differential are fgdiff's. */
-static int write_difference(struct tool *tool, const struct flame_profile *p, flame_type type)
+static int write_difference(struct tool *tool, const struct record_result *r, flame_type type)
 {
 	struct flame_svg_options given = tool->svg;
-	char *countname = given.countname ? NULL : tool_count_name(tool, p, type);
-	flame_type before_type;
-	struct flame_profile *before = read_before(tool, p, type, &before_type);
+	char *countname = given.countname ? NULL : tool_count_name(tool, r->profile, type);
 	struct flame_diff diff;
-	int err = before ? flame_diff_init(&diff, before, before_type, p, type, false, FLAME_DIFF_KINDS) : 0, status = 1;
+	int err = flame_diff_init(&diff, r->before->profile, r->before->type, r->profile, type, false, FLAME_DIFF_KINDS), status = 1;
 
-	if (err)
+	if (err) {
 		tool_message(tool, "error", "%s", flame_strerror(err));
-	if (before && !err) {
+	} else {
 		if (countname)
 			tool->svg.countname = countname;
 		tool->svg.diff = &diff;
@@ -252,7 +284,6 @@ static int write_difference(struct tool *tool, const struct flame_profile *p, fl
 		tool->svg = given;
 		flame_diff_release(&diff);
 	}
-	flame_profile_free(before);
 	free(countname);
 	return status;
 }
@@ -261,12 +292,12 @@ static int write_profile(struct tool *tool, struct record_result *r)
 {
 	flame_type type = tool_choose_type(tool, 0, r->profile);
 
-	if (!type)
+	if (!type || (tool->record.diff && !is_comparable(tool, r, type)))
 		return 1;
 	if (report_of(tool) < NR_REPORTS)
 		return write_report(tool, r, type);
 	tool_warn_quality(tool, 0, r->profile, type);
-	return tool->record.diff ? write_difference(tool, r->profile, type) : write_as(tool, r->profile, type);
+	return tool->record.diff ? write_difference(tool, r, type) : write_as(tool, r->profile, type);
 }
 
 int record_write(struct tool *tool, struct record_result *result, const char *path)
@@ -278,7 +309,8 @@ int record_write(struct tool *tool, struct record_result *result, const char *pa
 	/* What decides the format is the name that was given, which @path is made of. */
 	if (!given)
 		tool->svg.title = title;
-	if (!subtitle && asprintf(&about, "%.120s", result->target->name) < 0)
+	if (!subtitle && asprintf(&about, "%.120s%s%.120s", result->target->name, tool->record.diff ? ", against " : "",
+				  tool->record.diff ? tool->record.diff : "") < 0)
 		about = NULL;
 	if (!subtitle)
 		tool->svg.subtitle = about;

@@ -100,7 +100,8 @@ static void *read_all(void *arg)
 		read_round(r);
 		pthread_cond_signal(&r->changed);
 	}
-	r->is_over = true;
+	/* Who is told to stop leaves something to record. */
+	r->is_over = !alive || r->failed;
 	pthread_cond_signal(&r->changed);
 	pthread_mutex_unlock(&r->lock);
 	return NULL;

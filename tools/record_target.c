@@ -315,8 +315,8 @@ static int32_t living(const struct record_target *t)
 	return 0;
 }
 
-/* The kernel takes the events off a process that becomes another user's. */
-static void tell_living(const struct record_target *t, const struct tool *tool)
+/* The kernel takes the events off a process that becomes another user's. Events end a little before a process does. */
+static void find_refused(struct record_target *t, const struct tool *tool)
 {
 	int32_t pid = living(t);
 
@@ -324,23 +324,20 @@ static void tell_living(const struct record_target *t, const struct tool *tool)
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
 		pid = living(t);
 	}
+	t->is_refused = pid;
 	if (pid && !tool->quiet)
 		tool_message(tool, "warning", "process %d goes on, but the kernel lets it be recorded no more: it runs a program now that is "
-			     "setuid, or may not be read; begin again with its pid", (int)pid);
+			     "setuid, or may not be read; %s", (int)pid, t->child ? "as root it may be" : "begin again with its pid");
 }
 
 void record_target_end(struct record_target *t, const struct tool *tool, bool over)
 {
 	int status;
-	pid_t ended = t->child ? waitpid(t->child, &status, WNOHANG) : -1;
+	pid_t ended;
 
-	if (over && !t->child && !t->all)
-		tell_living(t, tool);
-	/* Its events end a little before it does. */
-	for (int i = 0; over && !ended && i < END_ROUNDS; i++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-		ended = waitpid(t->child, &status, WNOHANG);
-	}
+	if (over && !t->all)
+		find_refused(t, tool);
+	ended = t->child ? waitpid(t->child, &status, WNOHANG) : -1;
 	/* It was started to be recorded: as with perf record, it does not outlive the recording. */
 	if (!ended && !kill(t->child, SIGTERM) && !tool->quiet)
 		tool_message(tool, "note", "the recording is over: %s, process %d, was ended by SIGTERM; -p records what is to run on",

@@ -24,8 +24,34 @@ void tool_print_safe(FILE *out, const char *s)
 	flame_text_write((struct flame_span){ s, strlen(s) }, out);
 }
 
+/* A message goes out as a whole: what is recorded may write to the same terminal, and so may others of these programs. */
+struct line {
+	FILE *out;
+	char *text;
+	size_t size;
+};
+
+static void line_begin(struct line *line)
+{
+	line->text = NULL;
+	line->out = open_memstream(&line->text, &line->size);
+	if (!line->out)
+		line->out = stderr;
+}
+
+static void line_end(struct line *line)
+{
+	fputc('\n', line->out);
+	if (line->out == stderr)
+		return;
+	if (!fclose(line->out))
+		fwrite(line->text, 1, line->size, stderr);
+	free(line->text);
+}
+
 void tool_message(const struct tool *tool, const char *severity, const char *format, ...)
 {
+	struct line line;
 	va_list args;
 	char *text;
 
@@ -33,9 +59,10 @@ void tool_message(const struct tool *tool, const char *severity, const char *for
 	if (vasprintf(&text, format, args) < 0)
 		text = NULL;
 	va_end(args);
-	fprintf(stderr, "%s: %s: ", tool->name, severity);
-	tool_print_safe(stderr, text ? text : "out of memory");
-	fputc('\n', stderr);
+	line_begin(&line);
+	fprintf(line.out, "%s: %s: ", tool->name, severity);
+	tool_print_safe(line.out, text ? text : "out of memory");
+	line_end(&line);
 	free(text);
 }
 
@@ -52,16 +79,18 @@ static void print_messages(struct tool *tool, const char *path, struct flame_dia
 
 	for (size_t i = 0; i < diag->nr_messages; i++) {
 		const struct flame_message *m = &diag->messages[i];
+		struct line line;
 
 		if (tool->quiet && m->severity != FLAME_ERROR)
 			continue;
-		fprintf(stderr, "%s: ", tool->name);
-		tool_print_safe(stderr, display_name(path));
+		line_begin(&line);
+		fprintf(line.out, "%s: ", tool->name);
+		tool_print_safe(line.out, display_name(path));
 		if (m->line)
-			fprintf(stderr, ":%llu", (unsigned long long)m->line);
-		fprintf(stderr, ": %s: ", severities[m->severity]);
-		tool_print_safe(stderr, m->text);
-		fputc('\n', stderr);
+			fprintf(line.out, ":%llu", (unsigned long long)m->line);
+		fprintf(line.out, ": %s: ", severities[m->severity]);
+		tool_print_safe(line.out, m->text);
+		line_end(&line);
 	}
 	flame_diag_release(diag);
 }
@@ -178,14 +207,33 @@ static mode_t file_mode(const char *path)
 	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
 }
 
-/* Removed when a signal ends the program; set once, before the handler is. */
-static char *unfinished;
+/* Removed when a signal ends the program. */
+static char *volatile unfinished;
 
-static void remove_unfinished(int sig)
+void tool_remove_unfinished(void)
 {
-	unlink(unfinished);
+	if (unfinished)
+		unlink(unfinished);
+}
+
+static void end_unfinished(int sig)
+{
+	tool_remove_unfinished();
 	signal(sig, SIG_DFL);
 	raise(sig);
+}
+
+/* Signals that are ignored, as nohup wants it, or have a handler of the program's own, are left to it. */
+static void handle_signals(void (*from)(int), void (*to)(int))
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+		struct sigaction act;
+
+		if (!sigaction(signals[i], NULL, &act) && act.sa_handler == from)
+			signal(signals[i], to);
+	}
 }
 
 static int open_temporary(const char *path, struct tool_output *out)
@@ -207,9 +255,7 @@ static int open_temporary(const char *path, struct tool_output *out)
 		return -1;
 	}
 	unfinished = out->temporary;
-	signal(SIGINT, remove_unfinished);
-	signal(SIGTERM, remove_unfinished);
-	signal(SIGHUP, remove_unfinished);
+	handle_signals(SIG_DFL, end_unfinished);
 	fchmod(fd, file_mode(path));
 	out->file = fdopen(fd, "w");
 	return out->file ? 0 : -1;
@@ -293,9 +339,8 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	else if (err && err != FLAME_EARG)	/* that one the caller explains */
 		tool_message(tool, "error", "%s", flame_strerror(err));
 	if (out->temporary) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGHUP, SIG_DFL);
+		handle_signals(end_unfinished, SIG_DFL);
+		unfinished = NULL;
 		if (err)
 			unlink(out->temporary);
 		free(out->temporary);

@@ -66,6 +66,21 @@ pids=$!
 within takes_34 65.38 running.folded
 ok "a process that runs already is known, until it ends" $?
 
+./work split 20 &
+work=$!
+pids=$work
+"$bin/fgrecord" -F 999 -e cpu-clock -p $work -d 1 -o cut.folded 2>log
+! grep -v 'note: [0-9]* samples in' log
+ok "a process that goes on is recorded without more words" $?
+"$bin/fgrecord" -F 999 -e cpu-clock -p $work -o cut.folded 2>log &
+recorder=$!
+sleep 1
+kill -INT $recorder
+wait $recorder
+! grep -v 'note: [0-9]* samples in' log
+ok "and so it is until Ctrl-C" $?
+kill $work
+
 cp work replaced
 ./replaced split 1.5 &
 pids=$!
@@ -91,6 +106,16 @@ ok "--long is 49 Hz" $?
 "$bin/fgrecord" -F 999 -e cpu-clock -o report.md ./work split 0.5 2>log &&
 	grep -q '^# Profile of `./work split 0.5`$' report.md && grep -q '[0-9]% .*`main -> takes_34` (.*work.c:[0-9]*)' report.md
 ok "a report names the lines" $?
+
+# What happens is counted: each time is a sample, and sums are no estimate.
+"$bin/fgrecord" -e page-faults -o faults.folded ./work split 0.2 2>log
+nr=$(sed -n 's/.*note: \([0-9]*\) samples in .*/\1/p' log)
+echo "${nr:-0} page faults"
+awk -v nr="${nr:-0}" '/^#/ { next } { sum += $NF } END { exit !(sum >= 20 && sum == nr) }' faults.folded
+ok "events that are counted are counted right" $?
+"$bin/fgrecord" -e cpu-migrations -o none.svg true 2>log
+grep -q 'there were no cpu-migrations' log || grep -q 'samples\{0,1\} in' log
+ok "events that did not come are no matter of time" $?
 
 # ---- what comes and goes ----
 
@@ -315,6 +340,31 @@ kill $work 2>/dev/null
 "$bin/fgrecord" -e cpu-clock --diff split.folded -o diff.svg ./work dlopen 0.5 2>log &&
 	grep -q '<title>takes_library ([^)]*; ' diff.svg
 ok "a difference to what was saved" $?
+"$bin/fgrecord" -q -F 999 -e cpu-clock --diff split.folded --only takes_34 --to folded ./work split 0.3 >only.folded 2>log
+grep -q ';takes_34 ' only.folded && ! grep -q ';takes_18' only.folded
+ok "of both sides that which is asked for" $?
+"$bin/fgrecord" -q -F 999 -e cpu-clock --diff split.folded --to markdown ./work split 0.5 >diff.md 2>log
+grep -q '^## Before and after' diff.md && ! grep -q '^- .work. ' diff.md
+ok "a report knows a process again" $?
+: >empty.folded
+for wrong in empty.folded not-there.folded faults.folded; do
+	"$bin/fgrecord" -e cpu-clock --diff $wrong -o none.svg touch "ran-$wrong" 2>log
+	[ $? = 1 ] && [ ! -e "ran-$wrong" ] && [ ! -e none.svg ]
+	ok "what cannot be compared is told before it is recorded: $wrong" $?
+done
+
+./work split 20 &
+work=$!
+"$bin/fgrecord" -e cpu-clock -p $work --every 1 -o 'ended-%s.folded' 2>log &
+recorder=$!
+pids="$pids $work $recorder"
+sleep 2.6
+kill -INT $recorder
+wait $recorder
+status=$?
+kill $work
+[ $status = 0 ] && [ "$(find . -name 'ended-*.folded' | wc -l)" = "$(grep -c 'samples in' log)" ] && [ "$(grep -c 'samples in' log)" -ge 2 ]
+ok "a series that is ended has its last file too" $?
 
 for signal in INT TERM QUIT HUP; do
 	rm -f stopped.folded
@@ -350,7 +400,7 @@ if $is_root && command -v setpriv >/dev/null; then
 	$as_nobody theirs/fgrecord -a -d 0.1 -o theirs/a.svg 2>log
 	status=$?
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -ge 1 ]; then
-		[ $status = 1 ] && grep -q 'kernel.perf_event_paranoid is' log && grep -q 'sudo fgrecord' log
+		[ $status = 1 ] && grep -q 'kernel.perf_event_paranoid is' log && grep -q 'sudo theirs/fgrecord ' log
 		ok "users are told what recording the machine needs" $?
 	fi
 	if [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -le 2 ]; then
@@ -373,6 +423,11 @@ if $is_root && command -v setpriv >/dev/null; then
 		grep -q "process $work goes on, but .* setuid" log
 		ok "and says that the program goes on" $?
 		kill $work
+		cp work theirs/unreadable
+		chmod 711 theirs/unreadable
+		$as_nobody theirs/fgrecord -o theirs/unreadable.svg theirs/unreadable split 1 2>log
+		[ $? = 1 ] && grep -q 'goes on, but .* may not be read' log && grep -q 'no samples in .* may not be recorded' log
+		ok "a command that may not be recorded is told of" $?
 	fi
 	[ "$before" = "$(cat /proc/sys/kernel/perf_event_* /proc/sys/kernel/kptr_restrict 2>/dev/null)" ]
 	ok "nothing on the host has changed" $?
