@@ -214,8 +214,8 @@ switch_part() {
 			match($0, /\[[0-9.]+\]/)
 			split(substr($0, RSTART + 1, RLENGTH - 2), t, ".")
 			now = (t[1] % 100000) * 1000000000 + t[2]
-			prev = id("prev_pid")
-			next_ = id("next_pid")
+			prev = id("prev_pid") + 0
+			next_ = id("next_pid") + 0
 			if (prev) left[prev] = now
 			if (next_ && next_ in left) { sum += now - left[next_]; n++; delete left[next_] }
 		}

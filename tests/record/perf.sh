@@ -60,8 +60,8 @@ try_it cgroups.data -F 999 -a -g -e cpu-clock --all-cgroups --namespaces && weig
 
 # Time off the processor, to the nanosecond, where the text of perf script is added up by awk; with samples on it recorded too.
 cat >switches.awk <<'END_OF_SCRIPT'
-# Time from each switch out of a thread to its next switch in, or to its next sample where that was not recorded.
-function number(name) { return match($0, name "=-?[0-9]+") ? substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1) : 0 }
+# Time from each switch out of a thread to its next switch in, or to its next sample or other record where that was not recorded.
+function number(name) { return match($0, name "=-?[0-9]+") ? substr($0, RSTART + length(name) + 1, RLENGTH - length(name) - 1) + 0 : 0 }
 function end(tid) { if (tid in left) { sum[state[tid]] += now - left[tid]; delete left[tid] } }
 match($0, /[0-9]+\.[0-9]+:/) {
 	split(substr($0, RSTART, RLENGTH - 1), t, ".")
@@ -81,7 +81,7 @@ match($0, /[0-9]+\.[0-9]+:/) {
 END { printf "off-cpu %.0f\nrunqueue %.0f\n", sum["off-cpu"], sum["runqueue"] }
 END_OF_SCRIPT
 if try_it switches.data -a -g -e cpu-clock/freq=999/ -e sched:sched_switch; then
-	perf script -i switches.data --ns -F tid,time,event,trace -G 2>/dev/null | awk -f switches.awk >want
+	perf script -i switches.data --ns -F tid,time,event,trace -G --show-task-events --show-mmap-events 2>/dev/null | awk -f switches.awk >want
 	for type in off-cpu runqueue; do
 		"$bin/fgconv" -q --offcpu -e "$type" -o own.folded switches.data 2>fgconv.log
 		same_sum "$type" own.folded "$(awk -v type="$type" '$1 == type { print $2 }' want)"
