@@ -206,33 +206,44 @@ static void plan_fgrecord(struct doctor *d, const char *chains, const char *extr
 }
 
 /*
- * @extra: for the program's command line, where it is started; "" for nothing. @between: a command before perf.data is
- * read, or NULL.
+ * A recording by perf and what is made of it. @extra: for the program's command line, where it is started; "" for
+ * nothing. @between: a command before @data is read, or NULL. Return: the plan, or NULL without memory.
  */
-static void plan_perf(struct doctor *d, const char *title, const char *extra, const char *between)
+static struct doctor_plan *plan_recording(struct doctor *d, const char *title, const char *chains, const char *extra,
+					  const char *between, const char *data)
 {
 	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", title);
-	const char *chains = callgraph(d);
 	char *target = perf_target(d, "perf.data", extra), *user;
 	char *all = target ? perf_record(d, false, chains, target) : NULL;
-	bool user_only;
+	bool ok = plan && all, user_only;
 
-	if (plan && all) {
+	if (ok) {
 		plan->ready = may_record(d, plan, all, &user_only);
 		user = perf_record(d, true, chains, target);
 		doctor_step(d, plan, "%s", user_only && user ? user : all);
 		free(user);
 		if (between)
 			doctor_step(d, plan, "%s", between);
-		doctor_step(d, plan, "fgconv perf.data -o flame.folded");
+		doctor_step(d, plan, "fgconv %s -o flame.folded", data);
 		doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
-		doctor_step(d, plan, "fgreport perf.data");
+		doctor_step(d, plan, "fgreport %s", data);
+	}
+	free(all);
+	free(target);
+	return ok ? plan : NULL;
+}
+
+/* @extra and @between: see plan_recording(). */
+static void plan_perf(struct doctor *d, const char *title, const char *extra, const char *between)
+{
+	const char *chains = callgraph(d);
+	struct doctor_plan *plan = plan_recording(d, title, chains, extra, between, "perf.data");
+
+	if (plan) {
 		find_missing(d, plan, DOCTOR_PERF, perf_package);
 		if (!strcmp(chains, "-g"))
 			find_torn_libraries(d);
 	}
-	free(all);
-	free(target);
 	if (d->programs[DOCTOR_FGRECORD] && !between)
 		plan_fgrecord(d, chains, extra);
 	if (d->programs[DOCTOR_FGRECORD] && !between && !d->programs[DOCTOR_PERF])
@@ -503,24 +514,8 @@ static void plan_pyspy(struct doctor *d)
  */
 static void plan_perf_jit(struct doctor *d)
 {
-	struct doctor_plan *plan = doctor_plan_add(d, "on-cpu", on_cpu);
-	static const char chains[] = "-k 1 --call-graph dwarf";
-	char *target = perf_target(d, "perf.data", "-X perf_jit"), *user;
-	char *all = target ? perf_record(d, false, chains, target) : NULL;
-	bool user_only;
-
-	if (plan && all) {
-		plan->ready = may_record(d, plan, all, &user_only);
-		user = perf_record(d, true, chains, target);
-		doctor_step(d, plan, "%s", user_only && user ? user : all);
-		free(user);
-		doctor_step(d, plan, "perf inject --jit -i perf.data -o perf.jit.data");
-		doctor_step(d, plan, "fgconv perf.jit.data -o flame.folded");
-		doctor_step(d, plan, "fgrender flame.folded -o flame.svg");
-		doctor_step(d, plan, "fgreport perf.jit.data");
-	}
-	free(all);
-	free(target);
+	plan_recording(d, on_cpu, "-k 1 --call-graph dwarf", "-X perf_jit", "perf inject --jit -i perf.data -o perf.jit.data",
+		       "perf.jit.data");
 }
 
 /* Since 3.12 Python names its functions for perf, if it is asked to and keeps frame pointers. */
