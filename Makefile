@@ -76,7 +76,7 @@ ifeq ($(COVER),1)
 EXTRA_CFLAGS := --coverage -O0
 endif
 
-COMMON_CFLAGS = -std=gnu11 -fPIC -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+COMMON_CFLAGS = -std=gnu11 -fPIC -fno-math-errno -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CFLAGS = $(COMMON_CFLAGS) -fvisibility=hidden
 
 LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converters/*.c))
