@@ -201,7 +201,7 @@ static int learn(struct state *st, const struct path *path, size_t known, uint32
 	size_t nr = 0;
 	int err = 0;
 
-	for (size_t i = known; !err && i < path->nr_blocks; i++) {
+	for (size_t i = known; !err && i < path->nr_blocks && i < known + 2; i++) {
 		uint32_t end = (uint32_t)(i + 1) * FLAME_PREFIX_BLOCK;
 		struct flame_prefix prefix = { .before = id, .hash = path->hashes[i] };
 

@@ -203,8 +203,11 @@ int flame_samples_add(struct flame_profile *p, const struct flame_sample *sample
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)
 {
 	struct flame_sample s = *sample;
-	int err = flame_type_rescale(p, s.type, scale);
+	int err;
 
+	if (flame_type_get(p, s.type)->scale == scale)
+		return flame_sample_add(p, sample);
+	err = flame_type_rescale(p, s.type, scale);
 	if (err)
 		return err;
 	if (!scale_up(&s.value, flame_type_get(p, s.type)->scale - scale))
