@@ -43,6 +43,7 @@ static void find_thread_fields(struct event_class *c)
 		c->ids.tid = find_first(c->class, tid, IN_CONTEXT);
 	ids_prepare(&c->ids);
 	c->comm = field_find(c->class, "procname", IN_CONTEXT);
+	c->pthread = field_find(c->class, "pthread_id", IN_CONTEXT);
 	c->ip = field_find(c->class, "ip", IN_CONTEXT);
 	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
 	c->debug_info = field_find(c->class, "debug_info", IN_COMMON);
@@ -143,6 +144,7 @@ static void find_switch(struct sink *s, struct event_class *c, const char *name)
 	c->prev_tid = find_first(c->class, prev, IN_PAYLOAD);
 	c->next_tid = find_first(c->class, next, IN_PAYLOAD);
 	c->prev_comm = field_find(c->class, "prev_comm", IN_PAYLOAD);
+	c->prev_state = field_find(c->class, "prev_state", IN_PAYLOAD);
 	if (!c->prev_tid.scope || !c->next_tid.scope)
 		return;
 	c->roles |= ROLE_SWITCH;
@@ -179,6 +181,7 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	find_switch(s, c, name);
 	find_sample(s, c, name);
 	spans_recognise(s, c);
+	life_recognise(s, c, name);
 	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
 		c->roles |= ROLE_CALLBACK_NAME;
 		c->f[0] = field_find(class, "callback", IN_PAYLOAD);
@@ -240,6 +243,18 @@ static char *tool_of(const bt_trace *trace)
 	return n < 0 ? NULL : text;
 }
 
+/* With buffers by process LTTng-UST tells of the process. Return: its program's name and when that began. */
+static char *program_of(const bt_trace *trace)
+{
+	char *name = environment_text(trace, "procname"), *since = environment_text(trace, "vpid_datetime"), *text = NULL;
+
+	if (name && since && asprintf(&text, "%s %s", name, since) < 0)
+		text = NULL;
+	free(name);
+	free(since);
+	return text;
+}
+
 static void set_host(const struct sink *s, struct trace *t)
 {
 	t->first = t;
@@ -274,6 +289,8 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	if (!t->hostname)
 		t->hostname = environment_text(trace, "host");	/* perf */
 	t->tool = tool_of(trace);
+	t->keeps_names = t->tool && !strncmp(t->tool, "lttng-ust", strlen("lttng-ust"));
+	t->program = program_of(trace);
 	set_host(s, t);
 	s->traces[s->nr_traces++] = t;
 	return t;

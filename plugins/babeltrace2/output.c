@@ -144,6 +144,8 @@ static const struct line lines[] = {
 	{ FLAME_WARNING, COUNT(calls_deep), "calls are deeper than BT2_DEPTH_MAX, 4096, and not shown" },
 	{ FLAME_NOTE, COUNT(spans_unmatched), "ends of spans had no beginning" },
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
+	{ FLAME_NOTE, COUNT(ended), "calls or spans were open when their thread ended, became another program, or left its id to "
+	  "another; they are shown up to then" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
 	{ FLAME_WARNING, COUNT(negative), "samples are not shown: their values are below zero, "
