@@ -108,7 +108,7 @@ static struct series *sample_series(struct sink *s, const struct event_class *c,
 	return series_get(s, sample_name(name, room, sizeof(room)), &like);
 }
 
-static void find_sample(struct sink *s, struct event_class *c, const char *name)
+static void find_sample(struct sink *s, struct event_class *c)
 {
 	static const char *const user[] = { "callstack_user", "callstack", "callchain", NULL };
 	static const char *const weight[] = { "weight", "period", NULL };
@@ -120,16 +120,16 @@ static void find_sample(struct sink *s, struct event_class *c, const char *name)
 		c->user_chain = find_first(c->class, user, ANYWHERE);
 		c->kernel_chain = field_find(c->class, "callstack_kernel", IN_CONTEXT);
 	}
-	if (c->user_chain.shape != SHAPE_ARRAY)
+	if (c->user_chain.content != SHAPE_ARRAY)
 		c->user_chain = (struct field){ 0 };
-	if (c->kernel_chain.shape != SHAPE_ARRAY)
+	if (c->kernel_chain.content != SHAPE_ARRAY)
 		c->kernel_chain = (struct field){ 0 };
 	if (!c->perf_chain && !c->user_chain.scope && !c->kernel_chain.scope)
 		return;
 	c->weight = c->perf_chain ? field_find(c->class, "perf_period", IN_PAYLOAD) :
 				    find_first(c->class, weight, IN_PAYLOAD);
 	c->roles |= ROLE_SAMPLE;
-	c->series = sample_series(s, c, name);
+	c->series = sample_series(s, c, c->name);
 }
 
 static void find_switch(struct sink *s, struct event_class *c, const char *name)
@@ -156,6 +156,41 @@ static bool has_clock(const bt_event_class *class)
 	return bt_stream_class_borrow_default_clock_class_const(bt_event_class_borrow_stream_class_const(class));
 }
 
+/* Return: NULL where there is none, as always under MIP 0. */
+static const char *class_namespace(const struct sink *s, const bt_event_class *class)
+{
+#ifdef HAVE_BT2_MIP_1
+	if (s->mip > 0)
+		return bt_event_class_get_namespace(class);
+#endif
+	(void)s;
+	(void)class;
+	return NULL;
+}
+
+bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name)
+{
+	const char *space = class_namespace(s, class), *own = bt_event_class_get_name(class);
+	size_t n = space ? strlen(space) : 0;
+
+	if (!own)
+		return false;
+	if (!space)
+		return !strcmp(own, name);
+	return !strncmp(name, space, n) && name[n] == ':' && !strcmp(name + n + 1, own);
+}
+
+/* Equal names in two namespaces are two events. Return: owned by the caller. */
+static char *full_name(const struct sink *s, const bt_event_class *class)
+{
+	const char *space = class_namespace(s, class), *own = bt_event_class_get_name(class);
+	char *text = NULL;
+
+	if (own && asprintf(&text, "%s%s%s", space ? space : "", space ? ":" : "", own) < 0)
+		text = NULL;
+	return text;
+}
+
 static struct event_class *class_new(struct sink *s, const bt_event_class *class)
 {
 	const char *name = bt_event_class_get_name(class);
@@ -172,14 +207,17 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	c->has_clock = has_clock(class);
 	pointers_put(s, &s->by_class, hash_pointer(class), c, hash_class);
 	find_thread_fields(c);
-	if (!name)
+	c->name = full_name(s, class);
+	if (name && !c->name)
+		sink_fail(s, FLAME_ENOMEM);
+	if (!c->name)
 		return c;
 	find_calls(s, c, name);
 	maps_recognise(c, name);
 	if (c->roles)
 		return c;
 	find_switch(s, c, name);
-	find_sample(s, c, name);
+	find_sample(s, c);
 	spans_recognise(s, c);
 	life_recognise(s, c, name);
 	if (!strcmp(name, "ros2:rclcpp_callback_register")) {

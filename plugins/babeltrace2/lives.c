@@ -105,6 +105,18 @@ bool process_see_trace(struct sink *s, struct process *p, const struct trace *tr
 	return true;
 }
 
+void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace)
+{
+	const char *before = t->trace->comm;
+
+	if (process_see_trace(s, t->process, trace))
+		thread_renew(s, t);
+	/* What the process was called, if the thread has no name of its own. */
+	if (trace->comm && before && !strcmp(before, t->comm))
+		thread_set_comm(s, t, trace->comm);
+	t->trace = trace;
+}
+
 static void replace(struct sink *s, struct thread *t)
 {
 	if (t->pid == t->tid) {

@@ -366,8 +366,10 @@ static void sink_free(struct sink *s)
 		free(s->series[i]->name);
 		free(s->series[i]->tallies);
 	}
-	for (size_t i = 0; i < s->nr_classes; i++)
+	for (size_t i = 0; i < s->nr_classes; i++) {
 		bt_event_class_put_ref(s->classes[i]->class);
+		free(s->classes[i]->name);
+	}
 	for (size_t i = 0; i < s->nr_traces; i++) {
 		bt_trace_put_ref(s->traces[i]->trace);
 		free(s->traces[i]->comm);
@@ -445,6 +447,7 @@ bt_component_class_initialize_method_status flame_sink_initialize(bt_self_compon
 			       BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
 	}
 	s->self = self;
+	s->mip = bt_self_component_get_graph_mip_version(component);
 	s->level = bt_component_get_logging_level(bt_component_sink_as_component_const(
 		bt_self_component_sink_as_component_sink(self)));
 	s->from = INT64_MIN;

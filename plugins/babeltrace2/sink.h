@@ -81,6 +81,7 @@ typedef void (*maps_handler)(struct sink *s, const struct event *ev);
 /* What is known of an event class; found when its first event comes. */
 struct event_class {
 	const bt_event_class *class;	/* a reference is held */
+	char *name;		/* with its namespace; owned; NULL: it has none */
 	unsigned int roles;
 	bool has_clock;
 	struct ids ids;
@@ -95,7 +96,7 @@ struct event_class {
 	struct field prev_tid, prev_comm, prev_state, next_tid;
 	flame_string span, span_name;	/* the pair that it begins; what that is called */
 	flame_string span_ended;	/* the pair that it ends */
-	struct field name, callback;		/* of a span */
+	struct field span_text, callback;	/* of a span */
 	maps_handler maps;			/* or of ROLE_LIFE */
 	struct field f[6];			/* that the handler needs */
 };
@@ -239,6 +240,7 @@ struct sink {
 	bt_message_iterator *iterator;
 	struct params params;
 	int level;		/* bt_logging_level */
+	uint64_t mip;		/* version of the graph's message protocol */
 	bool failed, done;
 	int error;		/* first enum flame_err of ours */
 
@@ -331,6 +333,8 @@ static inline bool in_window(const struct sink *s, int64_t time)
 /* ---- classes.c ---- */
 struct event_class *class_find(struct sink *s, const bt_event_class *class);
 struct trace *trace_find(struct sink *s, const bt_trace *trace);
+/* Whether @name is that of @class, with its namespace. */
+bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name);
 
 static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
 {
@@ -394,6 +398,8 @@ void thread_see_name(struct sink *s, struct thread *t, const struct event *ev, c
 void thread_see_pthread(struct sink *s, struct thread *t, const struct event *ev);
 /* The process is another program from now on. */
 void process_exec(struct sink *s, struct process *p);
+/* Its events come from @trace now. */
+void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace);
 /* Return: whether the process is another program by what @trace tells of it. */
 bool process_see_trace(struct sink *s, struct process *p, const struct trace *trace);
 void life_recognise(struct sink *s, struct event_class *c, const char *name);

@@ -267,8 +267,8 @@ void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struc
 	static const char name[] = "[events lost]";
 	bool calls = open == &t->calls, lost = open->trace && open->losses != open->trace->losses;
 
-	if (trace != open->trace && process_see_trace(s, t->process, trace))
-		thread_renew(s, t);
+	if (trace != open->trace)
+		thread_see_trace(s, t, trace);
 	open->trace = trace;
 	open->losses = trace ? trace->losses : 0;
 	if (!lost || !open->nr)
