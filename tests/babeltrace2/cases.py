@@ -507,6 +507,23 @@ def of_version_2():
     folded("version 2: pairs across namespaces", p, 'event="spans",pair="a:io_begin,b:io_end"', "prog;a:io_begin 10")
 
 
+    # Whatever else there is, it is not in the way; integers of more than 64 bits babeltrace2 refuses.
+    t = new("others", common=[("ratio", "f64"), ("what", "variant"), ("vpid", "i32"), ("vtid", "i32"), ("procname", "procname")])
+    event = t.event("app:sample", [("on", "bool"), ("flags", "bits"), ("what", "variant"), ("weight", "leb"), ("blob", "blob"),
+                                   ("callstack", "u64[]")])
+    s = t.stream(0)
+    s.add(0, event, (0.5, 7, 7, 7, "prog"), payload=(1, 0x81, "text", 300, b"\0\1", [1]))
+    s.add(1, event, (0.5, "text", 7, 7, "prog"), payload=(0, 0, 1 << 40, 1 << 40, b"", [1]))
+    p = t.write()
+    folded("version 2: fields of other kinds", p, "", "prog;[unknown] %d" % (300 + (1 << 40)))
+    with open(os.path.join(p, "metadata"), "w", encoding="utf-8") as f:
+        f.write(t.metadata().replace('"name": "on", "field-class": {"type": "fixed-length-boolean", "length": 8',
+                                     '"name": "on", "field-class": {"type": "fixed-length-unsigned-integer", "length": 128'))
+    r = sink(p, 'output="%s"' % os.path.join(TMP, "128"))
+    t.write_metadata()
+    check("version 2: integers of 128 bits", r.returncode == 1 and "128" in r.stderr and not os.path.exists(os.path.join(TMP, "128")), r.stderr)
+
+
 def build_ids(compiler, lib, at):
     """A file is used where its build-id is the recorded one, whatever kind of field that is."""
     notes = subprocess.run(["readelf", "-n", lib], capture_output=True, text=True).stdout

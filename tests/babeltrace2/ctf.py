@@ -21,6 +21,9 @@ TYPES = {
     "u64": ("<Q", "integer { size = 64; align = 8; signed = false; base = 16; }"),
     "i32": ("<i", "integer { size = 32; align = 8; signed = true; }"),
     "i64": ("<q", "integer { size = 64; align = 8; signed = true; }"),
+    "f64": ("<d", None),
+    "bool": ("B", None),
+    "bits": ("B", None),
 }
 
 
@@ -57,6 +60,14 @@ def pack(fields, values):
             out += struct.pack("<I", len(value)) + value
         elif kind == "str":
             out += value.encode() + b"\0"
+        elif kind == "variant":
+            text = isinstance(value, str)
+            out += struct.pack("B", text) + (pack([("", "str")], [value]) if text else struct.pack("<Q", value))
+        elif kind == "leb":
+            while value > 0x7F:
+                out += struct.pack("B", value & 0x7F | 0x80)
+                value >>= 7
+            out += struct.pack("B", value)
         elif kind == "procname":
             out += value.encode().ljust(17, b"\0")
         elif kind.endswith("[]"):
@@ -105,7 +116,8 @@ class Trace:
     def __init__(self, path, common=(), env=None, clock=True, large_header=False, uuid=None, version=1):
         """
         @large_header: LTTng's event header, a variant; without it a number and a time.
-        @version: 1, or 2, which also has fields that may be missing, "u64?", BLOBs, and events called "namespace!name".
+        @version: 1, or 2, which also has fields that may be missing, "u64?", BLOBs, variants, numbers of any length and
+        others, and events called "namespace!name".
         """
         self.path, self.common, self.env, self.clock = path, list(common), env or {}, clock
         self.large_header, self.uuid, self.version = large_header, uuid, version
@@ -146,9 +158,12 @@ class Trace:
                        % (name, i, "context := %s;" % declare(specific) if specific else "", declare(payload)))
         return "\n".join(out) + "\n"
 
-    def write(self):
+    def write_metadata(self):
         with open(os.path.join(self.path, "metadata"), "w", encoding="utf-8") as f:
             f.write(self.metadata())
+
+    def write(self):
+        self.write_metadata()
         for stream in self.streams:
             if stream.body:
                 stream.cut()

@@ -14,12 +14,24 @@ def at(origin, *path):
     return {"origin": origin, "path": list(path)}
 
 
+OTHERS = {
+    "str": {"type": "null-terminated-string"},
+    "procname": {"type": "static-length-string", "length": 17},
+    "leb": {"type": "variable-length-unsigned-integer"},
+    "f64": dict(type="fixed-length-floating-point-number", length=64, **ORDER),
+    "bool": dict(type="fixed-length-boolean", length=8, **ORDER),
+    "bits": dict(type="fixed-length-bit-map", length=8, flags={"low": [[0, 3]], "high": [[4, 7]]}, **ORDER),
+}
+
+
 def field_class(kind, length_at):
-    """@kind: as in ctf.py; @length_at: the field that says how long an array or a BLOB is."""
-    if kind == "str":
-        return {"type": "null-terminated-string"}
-    if kind == "procname":
-        return {"type": "static-length-string", "length": 17}
+    """@kind: as in ctf.py; @length_at: the field that says how long an array or a BLOB is, or what a variant holds."""
+    if kind in OTHERS:
+        return OTHERS[kind]
+    if kind == "variant":
+        options = [("number", number(64), [[0, 0], [5, 9]]), ("text", OTHERS["str"], [[1, 1]])]
+        return {"type": "variant", "selector-field-location": length_at, "options": [
+            {"name": n, "field-class": c, "selector-field-ranges": r} for n, c, r in options]}
     if kind == "blob":
         return {"type": "dynamic-length-blob", "length-field-location": length_at}
     if kind.endswith("[]"):
@@ -36,6 +48,8 @@ def structure(fields, origin):
             members.append((name + "_is", number(8)))
         if kind.endswith("[]") or kind == "blob":
             members.append(("_%s_length" % name, number(32)))
+        elif kind == "variant":
+            members.append(("_%s_length" % name, number(8)))
         field = field_class(kind, at(origin, "_%s_length" % name))
         if optional:
             field = {"type": "optional", "field-class": field, "selector-field-location": at(origin, name + "_is"),
