@@ -83,6 +83,10 @@ struct state {
 	size_t nr_parts, room_parts;
 	flame_frame *scalars;
 	size_t nr_scalars, room_scalars;
+	char *key;		/* as it was before it was escaped twice */
+	size_t room_key;
+	char *line;		/* with its blanks */
+	size_t room_line;
 
 	/* For finish(). */
 	uint64_t first;		/* hash of the map that the first line names; 0: none */
@@ -146,13 +150,37 @@ static int add_scalar(struct flame_reader *rd, struct flame_span s)
 	return 0;
 }
 
+/* Return: how long a tuple, "(a, 1)" or "[\"a\",1]", at the start of @s is, if @separator or the end follows; else 0. */
+static size_t tuple_len(struct flame_span s, const char *separator)
+{
+	size_t depth = 0, n = strlen(separator);
+
+	if (!s.len || (s.s[0] != '(' && s.s[0] != '['))
+		return 0;
+	for (size_t i = 0; i < s.len && s.s[i] != '\n'; i++) {
+		depth += s.s[i] == '(' || s.s[i] == '[';
+		depth -= s.s[i] == ')' || s.s[i] == ']';
+		if (!depth)
+			return i + 1 == s.len || !memcmp(s.s + i + 1, separator, n < s.len - i - 1 ? n : s.len - i - 1) ? i + 1 : 0;
+	}
+	return 0;
+}
+
+/* Return: where the part at the start of @s ends; NULL: it is all of it. */
+static const char *part_end(struct flame_span s, const char *separator)
+{
+	size_t tuple = tuple_len(s, separator);
+
+	return memmem(s.s + tuple, s.len - tuple, separator, strlen(separator));
+}
+
 static int add_scalars(struct flame_reader *rd, struct flame_span s, const char *separator)
 {
 	size_t n = strlen(separator);
 	const char *end;
 	int err = 0;
 
-	while (!err && (end = memmem(s.s, s.len, separator, n))) {
+	while (!err && (end = part_end(s, separator))) {
 		err = add_scalar(rd, (struct flame_span){ s.s, (size_t)(end - s.s) });
 		s.len -= (size_t)(end + n - s.s);
 		s.s = end + n;
@@ -160,11 +188,50 @@ static int add_scalars(struct flame_reader *rd, struct flame_span s, const char 
 	return err ? err : add_scalar(rd, s);
 }
 
+static int add_json_frame(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+
+	if (!span_trim(line).len)
+		return 0;
+	if (!array_reserve((void **)&st->line, &st->room_line, line.len + 2, 1))
+		return FLAME_ENOMEM;
+	return add_frame(rd, bpf_respace(line, st->line));
+}
+
+/*
+ * bpftrace 0.20 to 0.23 escape keys twice: a newline is still a backslash and an n behind JSON's own escapes.
+ * Return: false without memory.
+ */
+static bool unescape(struct state *st, struct flame_span *s)
+{
+	static const char from[] = "nt\"\\/", to[] = "\n\t\"\\/";
+	size_t n = 0;
+
+	if (!memmem(s->s, s->len, "\\n", 2) || memchr(s->s, '\n', s->len))
+		return true;
+	if (!array_reserve((void **)&st->key, &st->room_key, s->len, 1))
+		return false;
+	for (size_t i = 0; i < s->len; i++) {
+		const char *escape = s->s[i] == '\\' && i + 1 < s->len ? memchr(from, s->s[i + 1], sizeof(from) - 1) : NULL;
+
+		st->key[n++] = escape ? to[escape - from] : s->s[i];
+		i += escape != NULL;
+	}
+	*s = (struct flame_span){ st->key, n };
+	return true;
+}
+
 /* The same for JSON, where stacks stand among the scalars: each begins with a newline and ends with one. */
 static int read_json_key(struct flame_reader *rd, struct flame_span s)
 {
-	const char *at = s.s, *end = s.s + s.len;
+	const char *at, *end;
 	int err = 0;
+
+	if (!unescape(rd->state, &s))
+		return FLAME_ENOMEM;
+	at = s.s;
+	end = s.s + s.len;
 
 	for (;;) {
 		if (at < end && *at == '\n') {
@@ -174,10 +241,10 @@ static int read_json_key(struct flame_reader *rd, struct flame_span s)
 				struct flame_span line = { at, (size_t)((nl ? nl : end) - at) };
 
 				at = nl ? nl : end;
-				err = span_trim(line).len ? add_frame(rd, line) : 0;
+				err = add_json_frame(rd, line);
 			}
 		} else {
-			const char *comma = memchr(at, ',', (size_t)(end - at));
+			const char *comma = part_end((struct flame_span){ at, (size_t)(end - at) }, ",");
 
 			err = add_scalar(rd, (struct flame_span){ at, (size_t)((comma ? comma : end) - at) });
 			at = comma ? comma : end;
@@ -628,10 +695,12 @@ static int add_json_stats(struct flame_reader *rd, struct flame_json *json)
 static int add_json_hist(struct flame_reader *rd, struct flame_json *json)
 {
 	enum flame_json_token token;
+	bool tuple = false;
 	int64_t sum = 0, count;
 
 	while ((token = flame_json_next(json)) != FLAME_JSON_ARRAY_END && token != FLAME_JSON_ERROR) {
 		if (token != FLAME_JSON_OBJECT) {
+			tuple = true;
 			flame_json_skip_rest(json, token);
 			continue;
 		}
@@ -643,6 +712,8 @@ static int add_json_hist(struct flame_reader *rd, struct flame_json *json)
 				return too_big(rd);
 		}
 	}
+	if (tuple)
+		return flame_skip(rd, "a value that is not a number");
 	return sum ? add_value(rd, FORM_HIST, sum) : 0;
 }
 
@@ -806,6 +877,8 @@ static void release(struct flame_reader *rd)
 	free(st->maps);
 	free(st->parts);
 	free(st->scalars);
+	free(st->key);
+	free(st->line);
 }
 
 /* What the head tells. */
@@ -1039,7 +1112,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	report(rd, *profile);
 	if (!flame_nr_samples(*profile) && !rd->input->error && !rd->diag->damaged)
 		return flame_fail(rd, FLAME_EEMPTY,
-				  "bpftrace: no map of stacks is in it, and what printf() prints cannot be read: let the script count stacks, @[ustack] = count()");
+				  "bpftrace: no map of stacks with numbers is in it, and what printf() prints cannot be read: let the script count stacks, @[ustack] = count()");
 	if (rd->options->event || flame_nr_types(*profile) < 2)
 		return 0;
 	return join_plain(rd, *profile);
