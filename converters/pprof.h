@@ -8,6 +8,7 @@
  */
 #include "../core/cache.h"
 #include "../core/converter.h"
+#include "../core/feeder.h"
 #include "../core/known.h"
 
 /* What is known of one frame; spans are empty, not NULL, where nothing is. */
@@ -70,6 +71,12 @@ struct pprof_seen {
 	uint32_t nr_tried, nr_found, nr_paused;	/* samples */
 };
 
+/* What is known of paths by how they end, and the path at hand. */
+struct pprof_ends {
+	struct flame_known known;
+	size_t nr, room;	/* frames of it that are not known */
+};
+
 struct pprof_proto {
 	struct pprof_strings strings;
 	struct pprof_value_type *types;
@@ -88,14 +95,13 @@ struct pprof_proto {
 	bool twice;		/* a second profile follows the first */
 
 	/* While samples are looked at. */
-	flame_frame *frames;	/* of all locations, the leaf's first */
+	flame_frame *frames;	/* of all locations, the root's first of each */
 	size_t nr_frames, room_frames;
-	flame_frame *single;	/* by a location's id; 0: it has several frames, or is not there; NULL: ids are hashed */
 	flame_type *type_rows;
 	bool *is_count;		/* the type's unit is that */
 	struct pprof_sample *sample;
 	struct flame_feeder *feeder;
-	struct flame_known known;
+	struct pprof_ends ends;
 	struct pprof_seen seen;
 	flame_frame *path;	/* of the sample at hand, the root's first */
 	size_t room_path;
