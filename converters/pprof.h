@@ -46,6 +46,8 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 enum flame_value_kind pprof_value_kind(struct flame_span name);
 /* How pprof_write.c begins a comment that tells a type's kind where its name does not: "fgtools:kind wall time". */
 #define PPROF_KIND_COMMENT "fgtools:kind "
+/* The same for a type whose unit is not known, which pprof has no word for: "fgtools:unit unknown events". */
+#define PPROF_UNIT_COMMENT "fgtools:unit unknown "
 #define PPROF_KIND_UNKNOWN "unknown"	/* where the name would tell one */
 
 /* Of the message. */
@@ -140,8 +142,8 @@ bool pprof_legacy_add(struct pprof_legacy *l, size_t first, const int64_t *value
 int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack,
 			const int64_t *values);
 bool pprof_legacy_address(struct pprof_legacy *l, uint64_t address);
-/* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. */
-int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l);
+/* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. @is_text: lines came before. */
+int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l, bool is_text);
 
 int pprof_write(const struct flame_profile *p, const struct flame_write_options *options, FILE *out);
 

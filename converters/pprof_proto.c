@@ -494,12 +494,12 @@ static size_t default_type(const struct pprof_proto *p)
 	return p->nr_types - 1;
 }
 
-/* Return: true with the text behind the start of comments of our own. */
-static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame_span *text)
+/* Return: true with the text behind @start in comment @i, one of our own. */
+static bool get_comment(const struct pprof_proto *p, size_t i, const char *start, struct flame_span *text)
 {
-	size_t n = sizeof(PPROF_KIND_COMMENT) - 1;
+	size_t n = strlen(start);
 
-	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, PPROF_KIND_COMMENT))
+	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, start))
 		return false;
 	*text = (struct flame_span){ text->s + n, text->len - n };
 	return true;
@@ -511,13 +511,25 @@ static enum flame_value_kind type_kind(const struct pprof_proto *p, struct flame
 	struct flame_span text;
 
 	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
-		const char *blank = get_kind_comment(p, i, &text) ? memchr(text.s, ' ', text.len) : NULL;
+		const char *blank = get_comment(p, i, PPROF_KIND_COMMENT, &text) ? memchr(text.s, ' ', text.len) : NULL;
 		size_t n = blank ? (size_t)(blank - text.s) : 0;
 
 		if (blank && text.len - n - 1 == name.len && !memcmp(blank + 1, name.s, name.len))
 			return flame_value_kind_find((struct flame_span){ text.s, n });
 	}
 	return pprof_value_kind(name);
+}
+
+/* Whether the unit of the type that is called so is there only because one must be. */
+static bool is_without_unit(const struct pprof_proto *p, struct flame_span name)
+{
+	struct flame_span text;
+
+	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
+		if (get_comment(p, i, PPROF_UNIT_COMMENT, &text) && text.len == name.len && !memcmp(text.s, name.s, name.len))
+			return true;
+	}
+	return false;
 }
 
 /* The default one first, then the others in their order. */
@@ -539,6 +551,8 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 		if (err)
 			return err;
 		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, type_kind(p, name));
+		if (p->type_rows[i] && is_without_unit(p, name))
+			flame_type_convert(rd->profile, p->type_rows[i], 0, 1);
 		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
@@ -1173,9 +1187,9 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		print_string(out, p, " of ", p->period_type);
 	}
 	for (size_t i = 0; i < p->nr_comments && i < 8; i++) {
-		struct flame_span kind;
+		struct flame_span text_behind;
 
-		if (!get_kind_comment(p, i, &kind))
+		if (!get_comment(p, i, PPROF_KIND_COMMENT, &text_behind) && !get_comment(p, i, PPROF_UNIT_COMMENT, &text_behind))
 			print_string(out, p, ", comment: ", p->comments[i]);
 	}
 	fclose(out);
