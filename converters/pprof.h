@@ -91,7 +91,7 @@ struct pprof_proto {
 	size_t room_types, room_mappings, room_functions, room_locations, room_lines, room_comments;
 	struct pprof_index mapping_index, function_index, location_index;
 	char *samples;		/* their fields as they came */
-	size_t nr_sample_bytes, room_sample_bytes;
+	size_t nr_samples, nr_sample_bytes, room_sample_bytes;
 	uint64_t drop_frames, keep_frames, default_type, period_type, period_unit;
 	int64_t time, duration, period;
 	bool twice;		/* a second profile follows the first */

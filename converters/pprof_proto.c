@@ -407,7 +407,9 @@ static int take_fields(struct flame_reader *rd, struct pprof_proto *p, struct fl
 	int err = 0;
 
 	while (!err && (*result = flame_pb_next(pb, &f)) == FLAME_PB_FIELD) {
-		if (f.nr != SAMPLE || f.wire != FLAME_PB_BYTES) {
+		if (f.nr == SAMPLE && f.wire == FLAME_PB_BYTES) {
+			p->nr_samples++;
+		} else {
 			err = keep_samples(p, run, (size_t)(before - run));
 			flame_take(rd->input, (size_t)(before - run));
 			run = before;
@@ -1120,6 +1122,14 @@ static void expect_sample(const struct pprof_proto *p, struct flame_span message
 		flame_known_hash(&p->ends.known, f.bytes.s, f.bytes.len, &hashes);
 }
 
+/* Where none is added to another; but not more than take the memory that the samples in the file do. */
+static size_t sums_at_most(const struct pprof_proto *p)
+{
+	size_t nr = p->nr_types * p->nr_samples, most = p->nr_sample_bytes / sizeof(struct flame_sample);
+
+	return nr < most ? nr : most;
+}
+
 static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 {
 	struct flame_pb pb = flame_pb((struct flame_span){ p->samples, p->nr_sample_bytes }), ahead = pb;
@@ -1131,6 +1141,7 @@ static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 	if (!p->feeder)
 		return FLAME_ENOMEM;
 	p->seen.stacks.max_bytes = SEEN_BYTES;
+	flame_samples_expect(rd->profile, sums_at_most(p));
 	choose_labels(rd, p->sample);
 	for (int i = 0; i < EXPECTED; i++)
 		flame_pb_next(&ahead, &f);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "pages.h"
 #include "tables.h"
 
 #define MAX_SCALE 18	/* decimal digits that fit int64_t */
@@ -225,6 +226,12 @@ int flame_samples_add(struct flame_profile *p, const struct flame_sample *sample
 		err = sample_append(p, &s);
 	}
 	return err;
+}
+
+void flame_samples_expect(struct flame_profile *p, size_t nr)
+{
+	if (!p->error && nr < UINT32_MAX && array_reserve((void **)&p->samples, &p->room_samples, nr, sizeof(*p->samples)))
+		flame_pages_advise(p->samples, nr * sizeof(*p->samples));
 }
 
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)
