@@ -10,12 +10,13 @@
 
 #include "scan.h"
 #include "spin.h"
-#include "table.h"
+#include "tables.h"
 
 #define NR_BATCHES 4
 #define MAX_BEHIND 2	/* batches: where more are filled and not taken, the one who fills them finds frames too */
 #define MAX_ITEMS 512
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
+#define EXPECTED 16	/* items, see expect_samples() */
 #define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */
 #define MAX_TEXT (1u << 20)	/* or with so many bytes of names */
 
@@ -201,6 +202,17 @@ static int take_kept(struct flame_feeder *f, struct batch *b, const struct kept 
 	return flame_samples_add(f->p, b->samples + k->first_sample, k->nr_samples);
 }
 
+/* The sums of stacks that were sampled before lie anywhere in memory: they are asked for some items ahead. */
+static void expect_samples(const struct flame_feeder *f, const struct batch *b, size_t i)
+{
+	for (size_t ahead = EXPECTED; ahead; ahead -= EXPECTED / 2) {
+		const struct item *item = &b->items[i + ahead];
+
+		if (i + ahead < b->nr_items)
+			profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
+	}
+}
+
 /* In the order in which they came. */
 static int take_samples(struct flame_feeder *f, struct batch *b)
 {
@@ -210,8 +222,10 @@ static int take_samples(struct flame_feeder *f, struct batch *b)
 	for (size_t i = 0; !err && i <= b->nr_items; i++) {
 		for (; !err && next < b->nr_kept && b->kept[next].before == i; next++)
 			err = take_kept(f, b, &b->kept[next]);
-		if (!err && i < b->nr_items)
+		if (!err && i < b->nr_items) {
+			expect_samples(f, b, i);
 			err = add_samples(f, b, &b->items[i]);
+		}
 	}
 	return err;
 }
