@@ -15,6 +15,7 @@
 #include "../order.h"
 #include "../sort.h"
 #include "../table.h"
+#include "../thread.h"
 #include "chart.h"
 
 #define AHEAD 12
@@ -477,7 +478,7 @@ static void start_job(struct job *job)
 	const struct builder *b = job->b;
 
 	job->started = b->options->threads > 1 && flame_nr_stack_heads(b->p) >= SPLIT_FROM &&
-		       !pthread_create(&job->thread, NULL, run_job, job);
+		       flame_thread_start(&job->thread, run_job, job);
 }
 
 /* Return: how it went; it is done here where no thread does it. */
