@@ -13,8 +13,8 @@
 #include "tables.h"
 #include "thread.h"
 
-#define NR_BATCHES 4
-#define MAX_BEHIND 2	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define NR_BATCHES 8
+#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
 #define MAX_ITEMS 512
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define EXPECTED 16	/* items, see expect_samples() */
