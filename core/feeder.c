@@ -11,9 +11,10 @@
 #include "scan.h"
 #include "spin.h"
 #include "tables.h"
+#include "thread.h"
 
-#define NR_BATCHES 4
-#define MAX_BEHIND 2	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define NR_BATCHES 8
+#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
 #define MAX_ITEMS 512
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define EXPECTED 16	/* items, see expect_samples() */
@@ -316,7 +317,7 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->finding, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);
+	f->threaded = threaded && flame_thread_start(&f->thread, taker, f);
 	return f;
 }
 
