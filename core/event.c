@@ -167,8 +167,8 @@ void flame_explain_zero(const struct flame_profile *p, flame_type type, struct f
 		flame_diag_add(diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
 			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
 	else if (counts[type])
-		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0; there are %s. --event NAME chooses", (int)name.len,
-			       name.s, others);
+		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0: --count counts its %llu sample%s; there are also %s. --event NAME chooses",
+			       (int)name.len, name.s, (unsigned long long)counts[type], counts[type] == 1 ? "" : "s", others);
 	else
 		flame_diag_add(diag, FLAME_ERROR, "no samples of %.*s; there are %s. --event NAME chooses", (int)name.len,
 			       name.s, others);
