@@ -66,8 +66,11 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	c->address = field_find(c->class, "addr", IN_PAYLOAD);
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
-	c->call_address = c->address.scope;
+	c->call_address = c->address.shape == SHAPE_UNSIGNED || c->address.shape == SHAPE_SIGNED;
 	c->site = field_find(c->class, "call_site", IN_PAYLOAD);
+	c->call_entry = c->roles & ROLE_CALL_ENTRY;
+	c->call_plain = c->has_clock && !c->comm.scope && !c->debug_info.scope && (c->call_address || !c->call_entry) && !s->params.time &&
+			(!s->params.root || strcmp(s->params.root, "cpu") != 0);
 	s->calls = series_get(s, "calls", &like);
 }
 
@@ -154,6 +157,22 @@ static bool has_clock(const bt_event_class *class)
 	return bt_stream_class_borrow_default_clock_class_const(bt_event_class_borrow_stream_class_const(class));
 }
 
+static void find_roles(struct sink *s, struct event_class *c, const char *name)
+{
+	find_calls(s, c, name);
+	maps_recognise(c, name);
+	if (c->roles)
+		return;
+	find_switch(s, c, name);
+	find_sample(s, c, name);
+	spans_recognise(s, c);
+	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
+		c->roles |= ROLE_CALLBACK_NAME;
+		c->f[0] = field_find(c->class, "callback", IN_PAYLOAD);
+		c->f[1] = field_find(c->class, "symbol", IN_PAYLOAD);
+	}
+}
+
 static struct event_class *class_new(struct sink *s, const bt_event_class *class)
 {
 	const char *name = bt_event_class_get_name(class);
@@ -170,20 +189,9 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	c->has_clock = has_clock(class);
 	pointers_put(s, &s->by_class, hash_pointer(class), c, hash_class);
 	find_thread_fields(c);
-	if (!name)
-		return c;
-	find_calls(s, c, name);
-	maps_recognise(c, name);
-	if (c->roles)
-		return c;
-	find_switch(s, c, name);
-	find_sample(s, c, name);
-	spans_recognise(s, c);
-	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
-		c->roles |= ROLE_CALLBACK_NAME;
-		c->f[0] = field_find(class, "callback", IN_PAYLOAD);
-		c->f[1] = field_find(class, "symbol", IN_PAYLOAD);
-	}
+	if (name)
+		find_roles(s, c, name);
+	c->plain = !c->roles || (c->has_clock && c->ids.both);
 	return c;
 }
 
