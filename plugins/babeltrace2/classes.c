@@ -67,8 +67,12 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	c->address = field_find(c->class, "addr", IN_PAYLOAD);
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
-	c->call_address = c->address.scope;
+	c->call_address = c->address.shape == SHAPE_UNSIGNED || c->address.shape == SHAPE_SIGNED;
 	c->site = field_find(c->class, "call_site", IN_PAYLOAD);
+	c->call_entry = c->roles & ROLE_CALL_ENTRY;
+	c->call_plain = c->has_clock && !c->comm.scope && !c->pthread.scope && !c->debug_info.scope &&
+			(c->call_address || !c->call_entry) && !s->params.time &&
+			(!s->params.root || strcmp(s->params.root, "cpu") != 0);
 	s->calls = series_get(s, "calls", &like);
 }
 
@@ -191,6 +195,23 @@ static char *full_name(const struct sink *s, const bt_event_class *class)
 	return text;
 }
 
+static void find_roles(struct sink *s, struct event_class *c, const char *name)
+{
+	find_calls(s, c, name);
+	maps_recognise(c, name);
+	if (c->roles)
+		return;
+	find_switch(s, c, name);
+	find_sample(s, c);
+	spans_recognise(s, c);
+	life_recognise(s, c, name);
+	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
+		c->roles |= ROLE_CALLBACK_NAME;
+		c->f[0] = field_find(c->class, "callback", IN_PAYLOAD);
+		c->f[1] = field_find(c->class, "symbol", IN_PAYLOAD);
+	}
+}
+
 static struct event_class *class_new(struct sink *s, const bt_event_class *class)
 {
 	const char *name = bt_event_class_get_name(class);
@@ -210,21 +231,9 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	c->name = full_name(s, class);
 	if (name && !c->name)
 		sink_fail(s, FLAME_ENOMEM);
-	if (!c->name)
-		return c;
-	find_calls(s, c, name);
-	maps_recognise(c, name);
-	if (c->roles)
-		return c;
-	find_switch(s, c, name);
-	find_sample(s, c);
-	spans_recognise(s, c);
-	life_recognise(s, c, name);
-	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
-		c->roles |= ROLE_CALLBACK_NAME;
-		c->f[0] = field_find(class, "callback", IN_PAYLOAD);
-		c->f[1] = field_find(class, "symbol", IN_PAYLOAD);
-	}
+	if (c->name)
+		find_roles(s, c, name);
+	c->plain = !c->roles || (c->has_clock && c->ids.both);
 	return c;
 }
 

@@ -86,17 +86,24 @@ struct ids {
 
 void ids_prepare(struct ids *ids);
 
+/* To be called where @ids->both. */
+static inline void ids_get_both(const bt_event *event, const struct ids *ids, int32_t *pid, int32_t *tid)
+{
+	const bt_field *all = ids->both(event);
+
+	*tid = (int32_t)bt_field_integer_signed_get_value(
+		bt_field_structure_borrow_member_field_by_index_const(all, ids->tid.index));
+	*pid = (int32_t)bt_field_integer_signed_get_value(
+		bt_field_structure_borrow_member_field_by_index_const(all, ids->pid.index));
+}
+
 /* Those that there are not stay as they were. */
 static inline void ids_get(const bt_event *event, const struct ids *ids, int32_t *pid, int32_t *tid)
 {
-	const bt_field *all = ids->both ? ids->both(event) : NULL;
 	uint64_t value;
 
-	if (all) {
-		*tid = (int32_t)bt_field_integer_signed_get_value(
-			bt_field_structure_borrow_member_field_by_index_const(all, ids->tid.index));
-		*pid = (int32_t)bt_field_integer_signed_get_value(
-			bt_field_structure_borrow_member_field_by_index_const(all, ids->pid.index));
+	if (ids->both) {
+		ids_get_both(event, ids, pid, tid);
 		return;
 	}
 	if (field_number(event, &ids->tid, &value))

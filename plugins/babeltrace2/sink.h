@@ -29,6 +29,9 @@
 /* Mappings in images that are copies of others; later ones change the image that there is, which is counted. */
 #define BT2_COPIED_MAX ((size_t)1 << 20)
 
+/* Events that are handled together; babeltrace2 hands over up to 15 messages at a time. */
+#define EVENTS_AT_ONCE 16
+
 /* Roles of an event class. */
 enum role {
 	ROLE_CALL_ENTRY = 1 << 0,
@@ -54,7 +57,11 @@ struct event {
 	int32_t pid, tid;	/* -1: not known */
 	uint64_t address;	/* of a call */
 	uint64_t site;		/* where it was called; 0: not known */
-	bool has_address;
+};
+
+struct tally {
+	int64_t value;
+	uint64_t nr;
 };
 
 /* Values of stacks that may be added up: a value type to be. */
@@ -66,10 +73,7 @@ struct series {
 	enum flame_value_kind kind;
 	int rank;		/* the lowest that has samples is the default */
 	uint64_t order;		/* of one rank, the lowest: as the trace lists its events */
-	struct tally {
-		int64_t value;
-		uint64_t nr;
-	} *tallies;		/* by row of the stack */
+	struct tally *tallies;	/* by row of the stack */
 	size_t room;
 	/* Known at the end, by series_sum(). */
 	uint64_t nr;		/* samples in all */
@@ -84,10 +88,12 @@ struct event_class {
 	char *name;		/* with its namespace; owned; NULL: it has none */
 	unsigned int roles;
 	bool has_clock;
+	bool plain;		/* it has a clock, a process and a thread, where those of tracers are; or it has no role */
 	struct ids ids;
 	struct field comm, pthread, ip, cpu, debug_info;
 	struct field address;			/* of a call */
-	bool call_address;			/* it is a call, and has that */
+	bool call_entry, call_address;		/* it is an entry; it is a call, and has that */
+	bool call_plain;			/* a call that nests in the thread's root */
 	struct field site;
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
@@ -125,10 +131,11 @@ struct mapping {
 	bool moved;
 };
 
-/* The stack of a function that was called, by its address and its caller's stack. */
-struct call_slot {
+/* A function that was called, by its address and its caller's stack. */
+struct call {
 	uint64_t address;
-	flame_stack caller, stack;	/* stack 0: the slot is free */
+	flame_stack caller, stack;
+	struct tally tally;	/* added to the series of calls at the end */
 };
 
 /* What a process has mapped during some part of its life; addresses belong to one of these. */
@@ -137,7 +144,8 @@ struct image {
 	uint32_t users;		/* processes that have it now */
 	struct mapping *maps;	/* sorted by start */
 	size_t nr, room;
-	struct call_slot *calls;	/* at most half full */
+	struct call *calls;	/* at most half full */
+	uint32_t *call_hashes;	/* of each */
 	uint32_t calls_mask, nr_calls;
 };
 
@@ -155,14 +163,17 @@ struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
 	uint64_t site;		/* of a call; 0: not known */
 	int64_t value;
-	flame_stack stack;
+	flame_stack stack;	/* of a call: 0 while it is not known */
+	uint32_t hash;		/* of a call: of its address and those of its callers */
+	uint32_t place;		/* of a call: where it is in its image's, or where to begin to look */
 	bool counts;		/* it began in the window */
 };
 
 struct open_frames {
-	struct open_frame *frames;
+	struct open_frame *frames;	/* there is one below the first, too, and one behind the last that has room */
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
+	uint32_t renewed;	/* of calls: so many were opened when the thread had another image */
 	int64_t time;		/* of the last event: what came since belongs to the top */
 	struct trace *trace;	/* of the last event */
 	uint32_t losses;	/* trace->losses then */
@@ -285,25 +296,27 @@ struct sink {
 };
 
 /* ---- sink.c ---- */
-void sink_fail(struct sink *s, int err);
+__attribute__((cold)) void sink_fail(struct sink *s, int err);
 /* Return: the text without what would do something to a terminal; owned by the caller; NULL without memory. */
 char *shown_text(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 /* Write a message to standard error, if the log level lets it. */
 void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Make room for @stack in @series. Return: false without memory, and where there is no series or stack. */
-bool series_reserve(struct sink *s, struct series *series, flame_stack stack);
-/* Add to @stack's value in @series; nothing happens where the stack is none. */
-static inline void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+__attribute__((cold)) bool series_reserve(struct sink *s, struct series *series, flame_stack stack);
+static inline void tally_add(struct sink *s, struct tally *t, int64_t value, uint64_t nr)
 {
-	struct tally *t;
-
-	if (!series || !stack || (stack >= series->room && !series_reserve(s, series, stack)))
-		return;
-	t = &series->tallies[stack];
 	if (__builtin_add_overflow(t->value, value, &t->value))
 		sink_fail(s, FLAME_EOVERFLOW);
 	t->nr += nr;
+}
+
+/* Add to @stack's value in @series; nothing happens where the stack is none. */
+static inline void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+{
+	if (!series || !stack || (stack >= series->room && !series_reserve(s, series, stack)))
+		return;
+	tally_add(s, &series->tallies[stack], value, nr);
 }
 
 struct series *series_get(struct sink *s, const char *name, const struct series *like);
@@ -331,8 +344,8 @@ static inline bool in_window(const struct sink *s, int64_t time)
 }
 
 /* ---- classes.c ---- */
-struct event_class *class_find(struct sink *s, const bt_event_class *class);
-struct trace *trace_find(struct sink *s, const bt_trace *trace);
+__attribute__((cold)) struct event_class *class_find(struct sink *s, const bt_event_class *class);
+__attribute__((cold)) struct trace *trace_find(struct sink *s, const bt_trace *trace);
 /* Whether @name is that of @class, with its namespace. */
 bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name);
 
@@ -359,9 +372,9 @@ static inline struct trace *trace_get(struct sink *s, const bt_stream *stream)
 
 /* ---- threads.c ---- */
 /* Return: NULL without memory. */
-struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+__attribute__((cold)) struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
 /* The process has mapped something else, or is another program, or the thread had ended. */
-void thread_renew(struct sink *s, struct thread *t);
+__attribute__((cold)) void thread_renew(struct sink *s, struct thread *t);
 
 static inline struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
 {
@@ -377,7 +390,8 @@ struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
 /* Events of @trace were lost: nobody knows what is open. Threads take notice when their next event comes. */
 void trace_cut(struct trace *trace);
 /* Make room for one more frame. Return: false where it is too deep, or there is no memory. */
-bool open_grow(struct sink *s, struct open_frames *open);
+__attribute__((cold)) bool open_grow(struct sink *s, struct open_frames *open);
+void open_release(struct open_frames *open);
 /* Close all but @stay frames. */
 void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay);
 /* At the end: what the open ones have until now is added. */
@@ -429,7 +443,7 @@ __attribute__((always_inline)) static inline struct thread *thread_of(struct sin
 }
 
 /* Events were lost since the last one that is @open, or this one is of another trace. */
-void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
+__attribute__((cold)) void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
 
 /* The time since the last event belongs to the frame on top. */
 static inline void open_charge(struct sink *s, struct thread *t, struct open_frames *open, const struct event *ev)
@@ -456,9 +470,13 @@ static inline void open_pop(struct sink *s, struct series *series, struct open_f
 }
 
 /* ---- the rooms of the roles ---- */
-void calls_entry(struct sink *s, const struct event *ev);
-void calls_exit(struct sink *s, const struct event *ev);
+/* Handle the calls that the events from @ev to @end begin with. Return: what is behind them. */
+const struct event *calls_events(struct sink *s, const struct event *ev, const struct event *end);
 void calls_cut(struct sink *s, struct thread *t);
+/* To be called before @t->image becomes another. */
+void calls_renew(struct sink *s, struct thread *t);
+/* At the end: what calls had that were closed is added to their series. */
+void calls_settle(struct sink *s);
 /* Return: the event's stack, whatever it holds. */
 flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t);
 void sample_event(struct sink *s, const struct event *ev);
