@@ -25,7 +25,6 @@ static const struct look reports[] = {
 
 static const struct look looks[] = {
 	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
-	{ START("MOJ"), NULL, "a binary file of austin (MOJO); let its own tool make text of it: mojo2austin FILE FILE.austin" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
 	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
 	{ START("\x89PNG"), NULL, "a PNG picture; give the profile that it was made from" },

@@ -161,6 +161,7 @@ static const struct named prefixes[] = {
 	{ "[guest.kernel", KERNEL },
 	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
+	{ "_TAIL_CALL_", FLAME_TRAIT_PYTHON_LOOP | FLAME_TRAIT_PYTHON },
 	{ "__libc_start_main@", START },
 	{ "_dl_", FLAME_TRAIT_LIBC },
 	{ "_rust_", FLAME_TRAIT_RUST },
@@ -202,6 +203,7 @@ static const struct named modules[] = {
 	{ "libnode.so", FLAME_TRAIT_NODE },
 	{ "libpthread", FLAME_TRAIT_LIBC },
 	{ "libpython", FLAME_TRAIT_PYTHON },
+	{ "python3", FLAME_TRAIT_PYTHON },
 	{ "vmlinux", FLAME_TRAIT_KERNEL },
 };
 
@@ -389,6 +391,9 @@ uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 	traits |= traits_of_start(span_module_base(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
 	if (!(traits & (FLAME_TRAIT_TRUNCATED | FLAME_TRAIT_MISSED)))
 		traits = unknown_traits(name, module, traits);
+	/* From 3.14 on the interpreter is a function for each instruction, whose names are stripped. */
+	if (traits & UNKNOWN && traits & FLAME_TRAIT_PYTHON)
+		traits |= FLAME_TRAIT_PYTHON_LOOP;
 	if (info->kind == FLAME_JIT && !(traits & (UNKNOWN | FLAME_TRAIT_LOOP)) && !is_machinery(name))
 		traits |= FLAME_TRAIT_SCRIPT;
 	return traits;
