@@ -207,10 +207,12 @@ static int take_kept(struct flame_feeder *f, struct batch *b, const struct kept 
 static void expect_samples(const struct flame_feeder *f, const struct batch *b, size_t i)
 {
 	for (size_t ahead = EXPECTED; ahead; ahead -= EXPECTED / 2) {
-		const struct item *item = &b->items[i + ahead];
+		const struct item *item;
 
-		if (i + ahead < b->nr_items)
-			profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
+		if (i + ahead >= b->nr_items)
+			continue;
+		item = &b->items[i + ahead];
+		profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
 	}
 }
 
