@@ -299,6 +299,16 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	st->too_big |= h->period > INT64_MAX;
 }
 
+/* Behind a frame: registers, instructions and branches, which -F adds. */
+static struct flame_span cut_extras(struct flame_span frame)
+{
+	static const char *const extras[] = { ") ABI:", ") insn:", ") 0x" };
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(*extras); i++)
+		frame = span_to(frame, span_find(frame, extras[i]) + 1);
+	return frame;
+}
+
 /* The only frame of a sample without a callchain stands on its first line, behind a payload or addresses of data. */
 static void note_only_frame(struct flame_reader *rd, const struct perf_header *h)
 {
@@ -313,6 +323,7 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 	address = perf_find_address(h->ids_end, h->rest);
 	if (address.len)
 		line = span_from(line, (size_t)(address.s - h->rest.s));
+	line = cut_extras(line);
 	if (perf_parse_frame(line, &f) && (address.len || (f.symbol.len && (h->event.len || f.address.len > 4))))
 		st->has_only = find_line(rd, line, &st->only);
 }
@@ -444,6 +455,8 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	struct flame_span name;
 	const char *end;
 
+	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
+		return FLAME_ENOMEM;
 	while (line.len && (line.s[0] == ' ' || line.s[0] == '\t')) {
 		line.s++;
 		line.len--;
@@ -505,7 +518,7 @@ static int read_indented(struct flame_reader *rd, struct flame_span line)
 		err = close_sample(rd);
 		return err ? err : read_frame(rd, line);
 	}
-	if (!st->open || !st->nr_frames)
+	if (!st->open || (!st->nr_frames && !st->has_only))
 		return read_weak(rd, line);
 	return rd->options->srcline || rd->options->places ? read_srcline(rd, line) : 0;
 }
