@@ -5,6 +5,7 @@
 
 #include "../core/diff.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,10 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 		err = flame_svg_write(p, &svg, out.file);
 		if (err == FLAME_EARG)
 			tool_message(tool, "error", "negative values can only be drawn as a difference of two profiles: fgdiff BEFORE AFTER");
+		if (err == FLAME_EIO && svg.palette_map && !ferror(out.file)) {
+			tool_message(tool, "error", "cannot use %s: %s", svg.palette_map, strerror(errno));
+			err = FLAME_EARG;
+		}
 		status = tool_close_output(tool, &out, err);
 	}
 	free(countname);
