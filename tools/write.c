@@ -14,11 +14,13 @@ static void check_total(const struct tool *tool, const struct flame_profile *p, 
 {
 	double sum = 0;
 
+	if (!tool->svg.total || tool->quiet)
+		return;
 	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
 		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
 	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
 		sum /= 10;
-	if (tool->svg.total && (double)tool->svg.total < sum && !tool->quiet)
+	if ((double)tool->svg.total < sum)
 		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
 			     (long long)tool->svg.total, sum);
 }
