@@ -941,7 +941,7 @@ static int keep_stack(struct pprof_proto *p, struct flame_span key, uint64_t has
 	return flame_feeder_keep(p->feeder, seen->nr);
 }
 
-/* Room for @nr more frames of the path at hand, and for what is copied beyond their end. Return: NULL without memory. */
+/* Room for @nr more frames of the path at hand, and for what is copied beyond them. Return: NULL without memory. */
 static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends, size_t nr)
 {
 	ends->room = ends->nr + nr + FRAMES_AT_ONCE;
@@ -949,8 +949,8 @@ static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends,
 }
 
 /*
- * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's first.
- * Return: false where that is not possible; to look at all of the path again tells why.
+ * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's
+ * first. Return: false where that is not possible; to look at all of the path again tells why.
  */
 static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct flame_span ids, size_t from, size_t to)
 {
@@ -983,8 +983,8 @@ static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct
 }
 
 /*
- * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what is
- * in front. Return: the byte where the first one behind begins.
+ * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what
+ * is in front. Return: the byte where the first one behind begins.
  */
 static size_t block_start(struct flame_span ids, size_t nr)
 {
@@ -998,8 +998,8 @@ static size_t block_start(struct flame_span ids, size_t nr)
 }
 
 /*
- * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known: what
- * comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
+ * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known:
+ * what comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
  */
 static int add_known(struct pprof_proto *p, struct flame_span ids, struct flame_feed *feed)
 {
