@@ -163,7 +163,7 @@ static struct flame_sample *sample_find(struct flame_profile *p, const struct fl
 			       &p->samples[p->nr_samples - 1] : NULL;
 	if (!flame_stack_has_samples(p, s->stack))
 		return NULL;
-	if ((!p->sample_index.slots || p->nr_indexed < p->nr_samples) && !make_sample_index(p)) {
+	if (p->nr_indexed < p->nr_samples && !make_sample_index(p)) {
 		profile_fail(p, FLAME_ENOMEM);
 		return NULL;
 	}
