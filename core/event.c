@@ -74,7 +74,7 @@ static bool names(const char *wanted, struct flame_span name)
 	return false;
 }
 
-/* Return: how many samples each type has, in one pass: there may be millions. Owned by the caller; NULL without memory. */
+/* Return: how many samples each type has, in one pass, as there may be millions. Owned by the caller; NULL: no memory. */
 static uint64_t *count_samples(const struct flame_profile *p)
 {
 	uint64_t *counts = calloc(flame_nr_types(p), sizeof(*counts));
