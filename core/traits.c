@@ -18,6 +18,7 @@
 #define IDLE FLAME_TRAIT_IDLE
 #define WAIT FLAME_TRAIT_WAIT
 #define SCHED (FLAME_TRAIT_SCHED | FLAME_TRAIT_KERNEL)
+#define START (FLAME_TRAIT_START | ROOT)
 #define NOT_JAVA (FLAME_TRAIT_UNKNOWN | FLAME_TRAIT_JVM)
 
 struct named {
@@ -58,9 +59,9 @@ static const struct named names[] = {
 	{ "__epoll_wait", WAIT },
 	{ "__futex_abstimed_wait_common", WAIT },
 	{ "__libc_init_first", ROOT },
-	{ "__libc_start_call_main", ROOT },
-	{ "__libc_start_main", ROOT },
-	{ "__libc_start_main_impl", ROOT },
+	{ "__libc_start_call_main", START },
+	{ "__libc_start_main", START },
+	{ "__libc_start_main_impl", START },
 	{ "__lll_lock_wait", WAIT },
 	{ "__poll", WAIT },
 	{ "__psynch_cvwait", WAIT },
@@ -111,7 +112,7 @@ static const struct named names[] = {
 	{ "luaV_execute", FLAME_TRAIT_LOOP },
 	{ "mach_msg2_trap", WAIT },
 	{ "mach_msg_trap", WAIT },
-	{ "main", ROOT },
+	{ "main", ROOT | FLAME_TRAIT_MAIN },
 	{ "main.main", ROOT | FLAME_TRAIT_GO },
 	{ "mwait_idle", KIDLE },
 	{ "mwait_idle_with_hints.constprop.0", KIDLE },
@@ -160,7 +161,7 @@ static const struct named prefixes[] = {
 	{ "[guest.kernel", KERNEL },
 	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
-	{ "__libc_start_main@", ROOT },
+	{ "__libc_start_main@", START },
 	{ "_dl_", FLAME_TRAIT_LIBC },
 	{ "_rust_", FLAME_TRAIT_RUST },
 	{ "asm_common_interrupt", KERNEL },

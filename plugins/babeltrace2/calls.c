@@ -125,7 +125,7 @@ static void settle_top(struct sink *s, const struct thread *t)
 {
 	struct open_frame *top = t->calls.frames + t->calls.nr - 1;
 
-	if (t->calls.nr && !top->stack)
+	if (t->calls.nr && !top->stack && t->image)
 		find_call(s, t->image, top, top[-1].stack, NULL);
 }
 
@@ -152,7 +152,7 @@ static void enter(struct sink *s, const struct event *ev, struct thread *t)
 	struct open_frames *open = &t->calls;
 	struct open_frame *f;
 
-	if (!ev->class->call_address) {
+	if (!ev->has_address) {
 		s->counts.calls_unmatched++;
 		return;
 	}
@@ -223,7 +223,7 @@ static void leave(struct sink *s, const struct event *ev, struct thread *t)
 		return;
 	}
 	top = &open->frames[open->nr - 1];
-	address = ev->class->call_address ? ev->address : top->key;
+	address = ev->has_address ? ev->address : top->key;
 	if (address == top->key && ev->site == top->site && !open->too_deep) {
 		settle_top(s, t);
 		open_pop(s, s->calls, open);
@@ -235,19 +235,20 @@ static void leave(struct sink *s, const struct event *ev, struct thread *t)
 /* ---- what nearly all events are ---- */
 
 /* Return: the thread, where neither it nor the event is in any way special; else NULL. */
-static inline struct thread *plain_thread(const struct sink *s, const struct event *ev)
+static inline struct thread *plain_thread(struct sink *s, const struct event *ev)
 {
 	struct thread *t = s->recent_threads[(uint32_t)ev->tid % RECENT];
 	const struct open_frames *open;
 
-	if (!ev->class->call_plain || !t || t->tid != ev->tid || t->pid != ev->pid || !t->wanted || t->tid < 0)
+	if (!ev->class->call_plain || !t || t->tid != ev->tid || t->pid != ev->pid ||
+	    (ev->class->contexts && thread_of(s, ev) != t))
 		return NULL;
 	open = &t->calls;
 	/* What was seen in the same trace before was on the same host. */
-	if (open->trace != ev->trace || open->losses != ev->trace->losses || open->nr >= open->room ||
-	    open->nr - 1 < open->renewed)
+	if (open->trace != ev->trace || open->losses != ev->trace->losses || t->image != t->process->image)
 		return NULL;
-	return t->image == t->process->image && t->image->calls ? t : NULL;
+	return t->wanted && t->tid >= 0 && open->nr < open->room && open->nr - 1 >= open->renewed &&
+	       t->image->calls ? t : NULL;
 }
 
 /* Return: @one where @first is 1, @other where it is 0, without a branch. */

@@ -117,6 +117,7 @@ static const struct role_handler role_handlers[] = {
 	{ ROLE_SPAN_END, span_end },	/* an event may end one pair and begin another */
 	{ ROLE_SPAN_BEGIN, span_begin },
 	{ ROLE_CALLBACK_NAME, callback_name },
+	{ ROLE_LIFE, life_event },	/* after what its event has besides */
 };
 
 static inline void dispatch(struct sink *s, const struct event *ev)
@@ -266,7 +267,7 @@ static inline void read_call(struct event *ev)
 {
 	const struct event_class *c = ev->class;
 
-	field_number(ev->event, &c->address, &ev->address);
+	ev->has_address = field_number(ev->event, &c->address, &ev->address);
 	if (c->site.scope)
 		field_number(ev->event, &c->site, &ev->site);
 }
@@ -282,6 +283,7 @@ static void read_calls(struct event *events, size_t nr)
 
 	for (size_t i = 0; i < nr; i++) {
 		events[i].site = 0;
+		events[i].has_address = false;
 		calls[nr_calls] = &events[i];
 		nr_calls += events[i].class->call_address;
 	}
@@ -419,13 +421,16 @@ static void sink_free(struct sink *s)
 		free(s->series[i]->name);
 		free(s->series[i]->tallies);
 	}
-	for (size_t i = 0; i < s->nr_classes; i++)
+	for (size_t i = 0; i < s->nr_classes; i++) {
 		bt_event_class_put_ref(s->classes[i]->class);
+		free(s->classes[i]->name);
+	}
 	for (size_t i = 0; i < s->nr_traces; i++) {
 		bt_trace_put_ref(s->traces[i]->trace);
 		free(s->traces[i]->comm);
 		free(s->traces[i]->hostname);
 		free(s->traces[i]->tool);
+		free(s->traces[i]->program);
 	}
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		open_release(&s->threads[i]->calls);
@@ -445,7 +450,7 @@ static void sink_free(struct sink *s)
 	free(s->by_class.slots);
 	free(s->by_tid.slots);
 	free(s->by_pid.slots);
-	free_all(s->sleepers.slots, s->sleepers.slots ? (size_t)s->sleepers.mask + 1 : 0);
+	free_all(s->thread_ids.slots, s->thread_ids.slots ? (size_t)s->thread_ids.mask + 1 : 0);
 	free(s->codes);
 	free(s->chain);
 	flame_cache_release(&s->chains);
@@ -498,6 +503,7 @@ bt_component_class_initialize_method_status flame_sink_initialize(bt_self_compon
 			       BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
 	}
 	s->self = self;
+	s->mip = bt_self_component_get_graph_mip_version(component);
 	s->level = bt_component_get_logging_level(bt_component_sink_as_component_const(
 		bt_self_component_sink_as_component_sink(self)));
 	s->from = INT64_MIN;

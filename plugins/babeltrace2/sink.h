@@ -12,6 +12,7 @@
  */
 #include <babeltrace2/babeltrace.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "../../core/cache.h"
 #include "../../core/flame.h"
@@ -41,6 +42,7 @@ enum role {
 	ROLE_SPAN_END = 1 << 5,
 	ROLE_MAPS = 1 << 6,
 	ROLE_CALLBACK_NAME = 1 << 7,
+	ROLE_LIFE = 1 << 8,	/* it tells of a thread that begins or ends */
 };
 
 struct sink;
@@ -55,6 +57,7 @@ struct event {
 	int32_t pid, tid;	/* -1: not known */
 	uint64_t address;	/* of a call */
 	uint64_t site;		/* where it was called; 0: not known */
+	bool has_address;
 };
 
 struct tally {
@@ -83,11 +86,13 @@ typedef void (*maps_handler)(struct sink *s, const struct event *ev);
 /* What is known of an event class; found when its first event comes. */
 struct event_class {
 	const bt_event_class *class;	/* a reference is held */
+	char *name;		/* with its namespace; owned; NULL: it has none */
 	unsigned int roles;
 	bool has_clock;
 	bool plain;		/* it has a clock, a process and a thread, where those of tracers are; or it has no role */
 	struct ids ids;
-	struct field comm, ip, cpu, debug_info;
+	struct field comm, pthread, ip, cpu, debug_info;
+	bool contexts;		/* @comm or @pthread is there */
 	struct field address;			/* of a call */
 	bool call_entry, call_address;		/* it is an entry; it is a call, and has that */
 	bool call_plain;			/* a call that nests in the thread's root */
@@ -96,11 +101,11 @@ struct event_class {
 	struct field weight;
 	bool perf_chain;
 	struct series *series;			/* of its samples */
-	struct field prev_tid, prev_comm, next_tid;
+	struct field prev_tid, prev_comm, prev_state, next_tid;
 	flame_string span, span_name;	/* the pair that it begins; what that is called */
 	flame_string span_ended;	/* the pair that it ends */
-	struct field name, callback;		/* of a span */
-	maps_handler maps;
+	struct field span_text, callback;	/* of a span */
+	maps_handler maps;			/* or of ROLE_LIFE */
 	struct field f[6];			/* that the handler needs */
 };
 
@@ -111,6 +116,8 @@ struct trace {
 	char *comm;		/* owned; NULL: not known */
 	char *hostname;		/* owned; NULL: not known */
 	char *tool;		/* that recorded, "lttng-ust 2.13"; owned; NULL: not known */
+	bool keeps_names;	/* the tool reads a thread's name once: another name is another thread's */
+	char *program;		/* of all its events, by name and start; owned; NULL: not known */
 	uint32_t losses;	/* times that events of it were lost */
 	struct trace *first;	/* of this host: its losses count those of all */
 	uint32_t host_losses;
@@ -150,6 +157,7 @@ struct process {
 	struct image *image;
 	int64_t dumper;		/* thread that told the mappings; -1: none has */
 	uint32_t exec;		/* how often it has become another program; each begins with another image */
+	const char *program;	/* of the trace that it was last seen in; NULL: not known */
 };
 
 /* A call or span that is open. What it has itself goes to its series when it is closed. */
@@ -178,20 +186,24 @@ struct thread {
 	int32_t pid, tid;
 	bool wanted;		/* by the filters */
 	struct process *process;
-	struct image *image;	/* process->image when it was last seen */
+	struct image *image;	/* process->image when it was last seen; NULL: not since it ended */
 	uint32_t exec;		/* process->exec then */
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
 	struct trace *trace;
 	char comm[64];
+	flame_string name;	/* that a tracer gave which reads it once; 0: not known */
+	uint64_t pthread;	/* 0: not known */
+	struct thread *next;	/* of its id */
 };
 
-/* A thread id that has left a processor; whose it was then does not matter, for it is one thread's at a time. */
-struct sleeper {
+/* A thread id: one thread's at a time on a host, whatever the process. */
+struct thread_id {
 	uint32_t host;
 	int32_t tid;
-	bool is_off;
+	struct thread *threads;	/* that have it and have not ended; only where s->lists_threads */
+	bool is_off;		/* it has left a processor */
 	int64_t since;
 	flame_stack stack;
 	uint32_t losses;	/* trace->first->host_losses when it left */
@@ -204,6 +216,7 @@ struct counts {
 	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
 	uint64_t truncated, empty_chains, negative;
+	uint64_t ended;		/* calls and spans that were open when their thread ended */
 	uint64_t maps_skipped, images_mixed;
 };
 
@@ -240,6 +253,7 @@ struct sink {
 	bt_message_iterator *iterator;
 	struct params params;
 	int level;		/* bt_logging_level */
+	uint64_t mip;		/* version of the graph's message protocol */
 	bool failed, done;
 	int error;		/* first enum flame_err of ours */
 
@@ -257,7 +271,8 @@ struct sink {
 	struct trace *last_trace;
 	struct thread **threads;
 	size_t nr_threads, room_threads;
-	struct pointers by_tid, sleepers;	/* sleepers are owned by their table */
+	struct pointers by_tid, thread_ids;	/* ids are owned by their table */
+	bool lists_threads;	/* some event tells of ends by the thread id alone */
 	struct thread *recent_threads[RECENT];	/* by thread id */
 	struct process **processes;
 	size_t nr_processes, room_processes;
@@ -333,6 +348,8 @@ static inline bool in_window(const struct sink *s, int64_t time)
 /* ---- classes.c ---- */
 __attribute__((cold)) struct event_class *class_find(struct sink *s, const bt_event_class *class);
 __attribute__((cold)) struct trace *trace_find(struct sink *s, const bt_trace *trace);
+/* Whether @name is that of @class, with its namespace. */
+bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name);
 
 static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
 {
@@ -358,7 +375,7 @@ static inline struct trace *trace_get(struct sink *s, const bt_stream *stream)
 /* ---- threads.c ---- */
 /* Return: NULL without memory. */
 __attribute__((cold)) struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
-/* The process has mapped something else, or is another program. */
+/* The process has mapped something else, or is another program, or the thread had ended. */
 __attribute__((cold)) void thread_renew(struct sink *s, struct thread *t);
 
 static inline struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
@@ -385,6 +402,25 @@ void threads_settle(struct sink *s);
 bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
 
+/* ---- lives.c ---- */
+/* What is open in it is closed: the frame on top was until @time, or if that is before it, until its last event. */
+void thread_end(struct sink *s, struct thread *t, int64_t time);
+/* It has its id from now on: whoever had it has ended. */
+void thread_begin(struct sink *s, struct thread *t);
+/* Remember that the thread has its id now. */
+void thread_list(struct sink *s, struct thread *t);
+/* An event names the thread. Another name may be that of another thread. */
+void thread_see_name(struct sink *s, struct thread *t, const struct event *ev, const char *comm);
+void thread_see_pthread(struct sink *s, struct thread *t, const struct event *ev);
+/* The process is another program from now on. */
+void process_exec(struct sink *s, struct process *p);
+/* Its events come from @trace now. */
+void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace);
+/* Return: whether the process is another program by what @trace tells of it. */
+bool process_see_trace(struct sink *s, struct process *p, const struct trace *trace);
+void life_recognise(struct sink *s, struct event_class *c, const char *name);
+void life_event(struct sink *s, const struct event *ev);
+
 /*
  * Return: the thread that @ev is of, up to date; NULL without memory. Compilers would make a call of it,
  * which costs every event more than all that it does itself.
@@ -395,14 +431,16 @@ __attribute__((always_inline)) static inline struct thread *thread_of(struct sin
 
 	if (!t)
 		return NULL;
+	if (t->image != t->process->image)
+		thread_renew(s, t);
 	if (ev->class->comm.scope) {
 		const char *comm = field_text(ev->event, &ev->class->comm);
 
-		if (comm)
-			thread_set_comm(s, t, comm);
+		if (comm && strncmp(t->comm, comm, sizeof(t->comm) - 1) != 0)
+			thread_see_name(s, t, ev, comm);
 	}
-	if (t->image != t->process->image)
-		thread_renew(s, t);
+	if (ev->class->pthread.scope)
+		thread_see_pthread(s, t, ev);
 	return t;
 }
 
@@ -449,6 +487,10 @@ void samples_settle(struct sink *s);
 void switch_event(struct sink *s, const struct event *ev);
 /* Return: how many threads are off the processor. */
 uint64_t sleepers_count(const struct sink *s);
+/* Return: NULL where no event has named it. */
+struct thread_id *thread_id_find(const struct sink *s, uint32_t host, int32_t tid);
+/* Return: NULL without memory. */
+struct thread_id *thread_id_get(struct sink *s, uint32_t host, int32_t tid);
 void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);

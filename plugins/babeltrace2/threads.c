@@ -180,6 +180,8 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 		snprintf(t->comm, sizeof(t->comm), "%s", trace->comm);
 	set_root(s, t);
 	pointers_put(s, &s->by_tid, hash_thread(t), t, hash_thread);
+	if (s->lists_threads)
+		thread_list(s, t);
 	return t->process ? t : NULL;
 }
 
@@ -200,13 +202,13 @@ struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int
 void thread_renew(struct sink *s, struct thread *t)
 {
 	calls_renew(s, t);
+	if (!t->image && s->lists_threads)
+		thread_list(s, t);
 	t->image = t->process->image;
 	/* Another program runs in the process: nothing that was open will be closed. */
 	if (t->exec != t->process->exec) {
 		t->exec = t->process->exec;
-		calls_cut(s, t);
-		spans_cut(s, t);
-		t->lost_root = 0;
+		thread_end(s, t, INT64_MIN);
 	}
 }
 
@@ -274,6 +276,8 @@ void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struc
 	static const char name[] = "[events lost]";
 	bool calls = open == &t->calls, lost = open->trace && open->losses != open->trace->losses;
 
+	if (trace != open->trace)
+		thread_see_trace(s, t, trace);
 	open->trace = trace;
 	open->losses = trace ? trace->losses : 0;
 	if (!lost || !open->nr)
