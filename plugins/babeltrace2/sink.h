@@ -166,9 +166,8 @@ struct open_frame {
 	uint64_t site;		/* of a call; 0: not known */
 	int64_t value;
 	flame_stack stack;	/* of a call: 0 while it is not known */
-	uint32_t hash;		/* of a call: of its address and those of its callers */
-	uint32_t place;		/* of a call: where it is in its image's, or where to begin to look */
-	bool counts;		/* it began in the window */
+	uint32_t hash : 31;	/* of a call: of its address and those of its callers */
+	uint32_t counts : 1;	/* it began in the window */
 };
 
 struct open_frames {
