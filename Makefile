@@ -163,7 +163,7 @@ BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
 
 # A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs and namespaces came with 2.1, with its MIP 1.
 BT2_MIP_1 := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_MIP_1)
-$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_MIP_1) $(shell $(PKG_CONFIG) --cflags babeltrace2)
+$(BT2_OBJ): CPPFLAGS += -fno-plt -fno-tree-slp-vectorize $(BT2_MIP_1) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
 $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a

@@ -22,7 +22,7 @@
  */
 static inline uint32_t call_hash(uint64_t address, uint32_t caller)
 {
-	return (uint32_t)((address ^ caller * HASH_A) * HASH_B >> 32);
+	return (uint32_t)((address ^ caller * HASH_A) * HASH_B >> 33);
 }
 
 static inline uint32_t first_place(const struct image *m, uint32_t hash)
@@ -86,20 +86,21 @@ __attribute__((cold)) static struct call *find_call(struct sink *s, struct image
 			      const struct event *ev)
 {
 	struct call *call;
+	uint32_t place;
 
 	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m)) {
 		sink_fail(s, FLAME_ENOMEM);
 		return NULL;
 	}
-	f->place = call_place(m, f->hash, f->key, caller);
-	call = &m->calls[f->place];
+	place = call_place(m, f->hash, f->key, caller);
+	call = &m->calls[place];
 	if (call->caller == NO_STACK) {
 		flame_stack stack = flame_stack_push(s->raw, caller, call_frame(s, m, f->key, ev));
 
 		if (!stack)
 			return NULL;
 		*call = (struct call){ .address = f->key, .caller = caller, .stack = stack };
-		m->call_hashes[f->place] = f->hash;
+		m->call_hashes[place] = f->hash;
 		m->nr_calls++;
 	}
 	f->stack = call->stack;
@@ -117,15 +118,18 @@ static flame_stack bottom_of(struct sink *s, const struct event *ev, struct thre
 static inline void set_bottom(struct open_frames *open, flame_stack stack)
 {
 	open->frames[-1].stack = stack;
-	open->frames[-1].hash = stack;
+	open->frames[-1].hash = stack & 0x7fffffff;
 }
 
 /* Of what is open only the frame on top may have no stack: most return before something needs it. */
 static void settle_top(struct sink *s, const struct thread *t)
 {
-	struct open_frame *top = t->calls.frames + t->calls.nr - 1;
+	struct open_frame *top;
 
-	if (t->calls.nr && !top->stack)
+	if (!t->calls.nr || !t->image)
+		return;
+	top = &t->calls.frames[t->calls.nr - 1];
+	if (!top->stack)
 		find_call(s, t->image, top, top[-1].stack, NULL);
 }
 
@@ -152,7 +156,7 @@ static void enter(struct sink *s, const struct event *ev, struct thread *t)
 	struct open_frames *open = &t->calls;
 	struct open_frame *f;
 
-	if (!ev->class->call_address) {
+	if (!ev->has_address) {
 		s->counts.calls_unmatched++;
 		return;
 	}
@@ -170,7 +174,7 @@ static void enter(struct sink *s, const struct event *ev, struct thread *t)
 		set_bottom(open, bottom_of(s, ev, t));
 	f = &open->frames[open->nr++];
 	*f = (struct open_frame){ .key = ev->address, .site = ev->site, .counts = in_window(s, ev->time) };
-	f->hash = f->place = call_hash(f->key, f[-1].hash);
+	f->hash = call_hash(f->key, f[-1].hash);
 	find_call(s, t->image, f, f[-1].stack, ev);
 }
 
@@ -223,7 +227,7 @@ static void leave(struct sink *s, const struct event *ev, struct thread *t)
 		return;
 	}
 	top = &open->frames[open->nr - 1];
-	address = ev->class->call_address ? ev->address : top->key;
+	address = ev->has_address ? ev->address : top->key;
 	if (address == top->key && ev->site == top->site && !open->too_deep) {
 		settle_top(s, t);
 		open_pop(s, s->calls, open);
@@ -235,19 +239,20 @@ static void leave(struct sink *s, const struct event *ev, struct thread *t)
 /* ---- what nearly all events are ---- */
 
 /* Return: the thread, where neither it nor the event is in any way special; else NULL. */
-static inline struct thread *plain_thread(const struct sink *s, const struct event *ev)
+static inline struct thread *plain_thread(struct sink *s, const struct event *ev)
 {
 	struct thread *t = s->recent_threads[(uint32_t)ev->tid % RECENT];
 	const struct open_frames *open;
 
-	if (!ev->class->call_plain || !t || t->tid != ev->tid || t->pid != ev->pid || !t->wanted || t->tid < 0)
+	if (!ev->class->call_plain || !t || t->tid != ev->tid || t->pid != ev->pid ||
+	    (ev->class->contexts && thread_of(s, ev) != t))
 		return NULL;
 	open = &t->calls;
 	/* What was seen in the same trace before was on the same host. */
-	if (open->trace != ev->trace || open->losses != ev->trace->losses || open->nr >= open->room ||
-	    open->nr - 1 < open->renewed)
+	if (open->trace != ev->trace || open->losses != ev->trace->losses || t->image != t->process->image)
 		return NULL;
-	return t->image == t->process->image && t->image->calls ? t : NULL;
+	return t->wanted && t->tid >= 0 && open->nr < open->room && open->nr - 1 >= open->renewed &&
+	       t->image->calls ? t : NULL;
 }
 
 /* Return: @one where @first is 1, @other where it is 0, without a branch. */
@@ -256,25 +261,13 @@ static inline uint64_t choose(uint64_t first, uint64_t one, uint64_t other)
 	return other ^ ((one ^ other) & -first);
 }
 
-/* Return: the call of the frame on top. */
-static inline struct call *top_call(struct sink *s, struct image *m, struct open_frame *top)
-{
-	struct call *call = &m->calls[first_place(m, top->place)];
-
-	call += call->address != top->key;
-	if (call->address == top->key && call->caller == top[-1].stack)
-		return call;
-	return find_call(s, m, top, top[-1].stack, NULL);
-}
-
 static inline void open_call(struct open_frame *f, const struct event *ev, uint64_t address, uint32_t hash)
 {
 	f->key = address;
 	f->site = ev->site;
 	f->value = 0;
 	f->stack = 0;
-	f->hash = hash;
-	f->place = hash;
+	f->hash = hash & 0x7fffffff;
 	f->counts = true;
 }
 
@@ -289,11 +282,13 @@ static inline void step(struct sink *s, const struct event *ev, struct thread *t
 	struct open_frame *top = open->frames + open->nr - 1;
 	uint64_t entry = ev->class->call_entry;
 	uint64_t address = choose(ev->class->call_address, ev->address, top->key);
-	uint32_t hash = (uint32_t)choose(entry, call_hash(address, top->hash), top->place);
-	struct call *call;
+	uint32_t hash = (uint32_t)choose(entry, call_hash(address, top->hash), top->hash);
+	struct image *m = t->image;
+	struct call *call = &m->calls[first_place(m, top->hash)];
 	int64_t since;
 
-	__builtin_prefetch(&t->image->calls[first_place(t->image, hash)], 1);
+	__builtin_prefetch(&m->calls[first_place(m, hash)], 1);
+	call += call->address != top->key;
 	if (ev->time > open->time && (__builtin_sub_overflow(ev->time, open->time, &since) ||
 				      __builtin_add_overflow(top->value, since, &top->value)))
 		sink_fail(s, FLAME_EOVERFLOW);
@@ -302,7 +297,8 @@ static inline void step(struct sink *s, const struct event *ev, struct thread *t
 		leave_other(s, t, address, ev->site);
 		return;
 	}
-	call = top_call(s, t->image, top);
+	if (call->address != top->key || call->caller != top[-1].stack)
+		call = find_call(s, m, top, top[-1].stack, NULL);
 	if (!call)
 		return;
 	top->stack = call->stack;

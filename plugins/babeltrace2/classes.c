@@ -44,9 +44,20 @@ static void find_thread_fields(struct event_class *c)
 	ids_prepare(&c->ids);
 	c->comm = field_find(c->class, "procname", IN_CONTEXT);
 	c->pthread = field_find(c->class, "pthread_id", IN_CONTEXT);
+	c->contexts = c->comm.scope || c->pthread.scope;
 	c->ip = field_find(c->class, "ip", IN_CONTEXT);
 	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
 	c->debug_info = field_find(c->class, "debug_info", IN_COMMON);
+}
+
+/* Return: whether the address is always there where it has to be, and nothing else has to be looked at. */
+static bool is_plain_call(const struct sink *s, const struct event_class *c)
+{
+	const char *root = s->params.root;
+	bool number = c->address.shape == SHAPE_UNSIGNED || c->address.shape == SHAPE_SIGNED;
+
+	return c->has_clock && !c->debug_info.scope && (number || (!c->call_entry && !c->call_address)) &&
+	       !s->params.time && (!root || strcmp(root, "cpu") != 0);
 }
 
 static void find_calls(struct sink *s, struct event_class *c, const char *name)
@@ -67,12 +78,10 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	c->address = field_find(c->class, "addr", IN_PAYLOAD);
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
-	c->call_address = c->address.shape == SHAPE_UNSIGNED || c->address.shape == SHAPE_SIGNED;
+	c->call_address = c->address.scope;
 	c->site = field_find(c->class, "call_site", IN_PAYLOAD);
 	c->call_entry = c->roles & ROLE_CALL_ENTRY;
-	c->call_plain = c->has_clock && !c->comm.scope && !c->pthread.scope && !c->debug_info.scope &&
-			(c->call_address || !c->call_entry) && !s->params.time &&
-			(!s->params.root || strcmp(s->params.root, "cpu") != 0);
+	c->call_plain = is_plain_call(s, c);
 	s->calls = series_get(s, "calls", &like);
 }
 

@@ -59,13 +59,14 @@ static void list_threads(struct sink *s)
 }
 
 /* Return: a thread that has the id, which is listed again with its next event; NULL: none has. */
-static struct thread *id_take(struct thread_id *id)
+static struct thread *id_take(struct sink *s, struct thread_id *id)
 {
 	struct thread *t = id->threads;
 
 	if (!t)
 		return NULL;
 	id->threads = t->next;
+	calls_renew(s, t);
 	t->image = NULL;
 	return t;
 }
@@ -76,7 +77,7 @@ static void id_end(struct sink *s, struct thread_id *id, const char *comm)
 	struct thread *t;
 
 	id->is_off = false;
-	while ((t = id_take(id))) {
+	while ((t = id_take(s, id))) {
 		/* Ids of another namespace may be the same by chance. */
 		if (!comm || !*comm || !t->comm[0] || !strcmp(comm, t->comm))
 			thread_end(s, t, INT64_MIN);
@@ -210,7 +211,7 @@ static void on_exec(struct sink *s, const struct event *ev)
 
 	if (t)
 		process_exec(s, t->process);
-	while (id && (t = id_take(id)))
+	while (id && (t = id_take(s, id)))
 		process_exec(s, t->process);
 }
 

@@ -267,7 +267,7 @@ static inline void read_call(struct event *ev)
 {
 	const struct event_class *c = ev->class;
 
-	field_number(ev->event, &c->address, &ev->address);
+	ev->has_address = field_number(ev->event, &c->address, &ev->address);
 	if (c->site.scope)
 		field_number(ev->event, &c->site, &ev->site);
 }
@@ -283,6 +283,7 @@ static void read_calls(struct event *events, size_t nr)
 
 	for (size_t i = 0; i < nr; i++) {
 		events[i].site = 0;
+		events[i].has_address = false;
 		calls[nr_calls] = &events[i];
 		nr_calls += events[i].class->call_address;
 	}

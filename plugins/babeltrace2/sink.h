@@ -60,6 +60,7 @@ struct event {
 	int32_t pid, tid;	/* -1: not known */
 	uint64_t address;	/* of a call */
 	uint64_t site;		/* where it was called; 0: not known */
+	bool has_address;
 };
 
 struct tally {
@@ -94,6 +95,7 @@ struct event_class {
 	bool plain;		/* it has a clock, a process and a thread, where those of tracers are; or it has no role */
 	struct ids ids;
 	struct field comm, pthread, ip, cpu, debug_info;
+	bool contexts;		/* @comm or @pthread is there */
 	struct field address;			/* of a call */
 	bool call_entry, call_address;		/* it is an entry; it is a call, and has that */
 	bool call_plain;			/* a call that nests in the thread's root */
@@ -167,9 +169,8 @@ struct open_frame {
 	uint64_t site;		/* of a call; 0: not known */
 	int64_t value;
 	flame_stack stack;	/* of a call: 0 while it is not known */
-	uint32_t hash;		/* of a call: of its address and those of its callers */
-	uint32_t place;		/* of a call: where it is in its image's, or where to begin to look */
-	bool counts;		/* it began in the window */
+	uint32_t hash : 31;	/* of a call: of its address and those of its callers */
+	uint32_t counts : 1;	/* it began in the window */
 };
 
 struct open_frames {

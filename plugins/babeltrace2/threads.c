@@ -201,9 +201,9 @@ struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int
 
 void thread_renew(struct sink *s, struct thread *t)
 {
+	calls_renew(s, t);
 	if (!t->image && s->lists_threads)
 		thread_list(s, t);
-	calls_renew(s, t);
 	t->image = t->process->image;
 	/* Another program runs in the process: nothing that was open will be closed. */
 	if (t->exec != t->process->exec) {
