@@ -13,9 +13,9 @@
  *     11 string           key, text
  *     12 string           key
  *
- * Texts end with a zero byte; numbers have 6 bits and a sign in their first byte, 7 bits in each that follows, the lowest
- * first, and bit 7 tells that one follows. Keys are a process's own. A sample ends where the next begins. The lines that
- * are made of these are those that austin writes as text; see austin.c.
+ * Texts end with a zero byte; numbers have 6 bits and a sign in their first byte, 7 bits in each that follows, the
+ * lowest first, and bit 7 tells that one follows. Keys are a process's own. A sample ends where the next begins. The
+ * lines that are made of these are those that austin writes as text; see austin.c.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -225,14 +225,15 @@ static uint64_t find_text(const struct mojo *m, int64_t key)
 
 static bool push_frame(struct mojo *m, const struct mojo_frame *frame)
 {
-	return append(m, (struct flame_span){ ";", 1 }, false) && append_text(m, m->texts + frame->file) && append_text(m, ":") &&
-	       append_text(m, m->texts + frame->function) && append_number(m, ":", frame->line);
+	return append(m, (struct flame_span){ ";", 1 }, false) && append_text(m, m->texts + frame->file) &&
+	       append_text(m, ":") && append_text(m, m->texts + frame->function) && append_number(m, ":", frame->line);
 }
 
 static int read_frame(struct mojo *m, struct cursor *c)
 {
 	int64_t key = take_number(c), file = take_number(c), function = take_number(c);
 	struct mojo_frame frame = { .line = take_number(c) };
+	uint64_t index = m->nr_frames;
 
 	for (int i = 0; m->version >= 2 && i < 3; i++)
 		take_number(c);
@@ -240,10 +241,12 @@ static int read_frame(struct mojo *m, struct cursor *c)
 		return 0;
 	frame.file = find_text(m, file);
 	frame.function = find_text(m, function);
+	idmap_value(&m->by_key, own_key(m, key), &index);
 	if (!array_reserve((void **)&m->frames, &m->room_frames, m->nr_frames + 1, sizeof(frame)) ||
-	    !idmap_set(&m->by_key, own_key(m, key), m->nr_frames))
+	    !idmap_set(&m->by_key, own_key(m, key), index))
 		return FLAME_ENOMEM;
-	m->frames[m->nr_frames++] = frame;
+	m->nr_frames += index == m->nr_frames;
+	m->frames[index] = frame;
 	return 0;
 }
 
@@ -274,7 +277,8 @@ static int read_kernel(struct mojo *m, struct cursor *c)
 
 	if (c->cut)
 		return 0;
-	return append(m, (struct flame_span){ ";kernel:", 8 }, false) && append(m, name, true) && append_text(m, ":0") ? 0 : FLAME_ENOMEM;
+	return append(m, (struct flame_span){ ";kernel:", 8 }, false) && append(m, name, true) && append_text(m, ":0") ?
+		0 : FLAME_ENOMEM;
 }
 
 static int read_gc(struct mojo *m, struct cursor *c)
@@ -333,8 +337,8 @@ static int skip_key(struct mojo *m, struct cursor *c)
 }
 
 static int (*const events[])(struct mojo *m, struct cursor *c) = {
-	NULL, read_metadata, read_stack, read_frame, read_invalid, read_reference, read_kernel, read_gc, read_idle, read_time,
-	read_memory, read_string, skip_key,
+	NULL, read_metadata, read_stack, read_frame, read_invalid, read_reference, read_kernel, read_gc, read_idle,
+	read_time, read_memory, read_string, skip_key,
 };
 
 /* Return: 1 to go on, 0 at the end, or a failure. */
@@ -380,11 +384,13 @@ int austin_mojo_read(struct flame_reader *rd, int (*line)(struct flame_reader *r
 	rd->input->binary = true;
 	m.version = take_number(&c);
 	if (m.version > MOJO_VERSION_MAX)
-		return flame_fail(rd, FLAME_EFORMAT, "austin: version %d of the MOJO format is not known here; austin's own tool makes text of it: "
-				  "mojo2austin FILE FILE.austin", (int)m.version);
+		return flame_fail(rd, FLAME_EFORMAT, "austin: version %d of the MOJO format is not known here; austin's own "
+				  "tool makes text of it: mojo2austin FILE FILE.austin", (int)m.version);
 	flame_take(rd->input, 4);
 	/* KEY_EMPTY and KEY_UNKNOWN are also where their texts begin. */
-	err = add_text(&m, (struct flame_span){ "", 0 }) && add_text(&m, (struct flame_span){ "<unknown>", 9 }) ? 1 : FLAME_ENOMEM;
+	err = 1;
+	if (!add_text(&m, (struct flame_span){ "", 0 }) || !add_text(&m, (struct flame_span){ "<unknown>", 9 }))
+		err = FLAME_ENOMEM;
 	while (err > 0)
 		err = read_event(&m);
 	idmap_release(&m.strings);

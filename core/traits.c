@@ -391,9 +391,6 @@ uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 	traits |= traits_of_start(span_module_base(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
 	if (!(traits & (FLAME_TRAIT_TRUNCATED | FLAME_TRAIT_MISSED)))
 		traits = unknown_traits(name, module, traits);
-	/* From 3.14 on the interpreter is a function for each instruction, whose names are stripped. */
-	if (traits & UNKNOWN && traits & FLAME_TRAIT_PYTHON)
-		traits |= FLAME_TRAIT_PYTHON_LOOP;
 	if (info->kind == FLAME_JIT && !(traits & (UNKNOWN | FLAME_TRAIT_LOOP)) && !is_machinery(name))
 		traits |= FLAME_TRAIT_SCRIPT;
 	return traits;
