@@ -76,7 +76,7 @@ ifeq ($(COVER),1)
 EXTRA_CFLAGS := --coverage -O0
 endif
 
-COMMON_CFLAGS = -std=gnu11 -fPIC -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
+COMMON_CFLAGS = -std=gnu11 -fPIC -fno-math-errno -pthread $(WARNINGS) $(CPPFLAGS) $(CFLAGS) $(EXTRA_CFLAGS)
 ALL_CFLAGS = $(COMMON_CFLAGS) -fvisibility=hidden
 
 LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converters/*.c))
@@ -161,9 +161,9 @@ libperf: ## build libperf from the kernel's source (Debian: linux-source), for f
 
 BT2_OBJ := $(patsubst %.c,$(O)/%.o,$(wildcard plugins/babeltrace2/*.c))
 
-# A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs came with 2.1.
-BT2_BLOB := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_BLOB)
-$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_BLOB) $(shell $(PKG_CONFIG) --cflags babeltrace2)
+# A dozen calls into babeltrace2 an event: -fno-plt makes them direct. BLOBs and namespaces came with 2.1, with its MIP 1.
+BT2_MIP_1 := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null && echo -DHAVE_BT2_MIP_1)
+$(BT2_OBJ): CPPFLAGS += -fno-plt $(BT2_MIP_1) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
 $(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a

@@ -21,6 +21,8 @@
 #define LINE_CACHE_BYTES ((size_t)8 << 20)
 #define ADDRESS_MIN 6	/* digits; fewer may be a name such as "add" */
 #define ADDRESS_MAX 16
+#define ADDRESS_USER 12	/* of programs that are loaded anywhere, as all are by default */
+#define BUILD_ID 40
 
 /* Small pieces of text. */
 
@@ -207,16 +209,62 @@ void bpf_parse_frame(struct flame_span line, struct bpf_frame *f)
 		f->symbol = span_trim((struct flame_span){ f->symbol.s + digits, f->symbol.len - digits });
 		cut_parens(f);
 	}
-	if (span_starts(f->symbol, "[inlined] ") && f->symbol.len > 10) {
+	/* JSON of newer versions has no blank behind it. */
+	if (span_starts(f->symbol, "[inlined]") && f->symbol.len > 10) {
 		f->inlined = true;
-		f->symbol.s += 10;
-		f->symbol.len -= 10;
+		f->symbol = span_trim(span_from(f->symbol, 9));
 	}
 	cut_source(f);
 	/* The source may stand before the parentheses or behind them. */
 	if (digits && f->source.len && !f->module.len)
 		cut_parens(f);
 	cut_offset(f);
+}
+
+/*
+ * How many digits of @s, "7f7fa3ca1c98sysmalloc+376", are its address: names begin with letters that are digits too.
+ * Where there is no symbol the address stands twice.
+ */
+static size_t glued_digits(struct flame_span s)
+{
+	size_t n = 0, most;
+
+	while (n < s.len && is_hex(s.s[n]))
+		n++;
+	if (n > BUILD_ID && s.s[BUILD_ID] == '0' && n == BUILD_ID + 1 && n < s.len && s.s[n] == 'x')
+		return BUILD_ID;
+	for (size_t i = 1; i <= ADDRESS_MAX && i + 2 + i <= s.len && i <= n; i++) {
+		if (!memcmp(s.s + i, "0x", 2) && !memcmp(s.s, s.s + i + 2, i))
+			return i;
+	}
+	/* Mode raw has addresses only. */
+	if (n == s.len)
+		return 0;
+	most = n >= ADDRESS_MAX && !memcmp(s.s, "ffff", 4) ? ADDRESS_MAX : n >= ADDRESS_USER && strchr("57af", s.s[0]) ? ADDRESS_USER : n;
+	if (most == n && n < s.len && s.s[n] == '+')
+		most = ADDRESS_MIN;
+	return most >= ADDRESS_MIN && most <= ADDRESS_MAX && most < s.len ? most : 0;
+}
+
+struct flame_span bpf_respace(struct flame_span line, char *buf)
+{
+	struct flame_span s = span_trim(line);
+	size_t n = memchr(s.s, ' ', s.len) ? 0 : glued_digits(s);
+	const char *open = n && s.s[s.len - 1] == ')' ? memrchr(s.s, '(', s.len) : NULL, *rest = s.s + n;
+	char *to = buf;
+
+	if (!n)
+		return line;
+	to = mempcpy(to, s.s, n);
+	*to++ = ' ';
+	/* A file, not arguments. */
+	if (open > rest && (open[1] == '/' || open[1] == '[' || span_starts(span_from(s, (size_t)(open - s.s)), "(inlined)"))) {
+		to = mempcpy(to, rest, (size_t)(open - rest));
+		*to++ = ' ';
+		rest = open;
+	}
+	to = mempcpy(to, rest, (size_t)(s.s + s.len - rest));
+	return (struct flame_span){ buf, (size_t)(to - buf) };
 }
 
 /* Frames. */

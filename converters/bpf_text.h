@@ -25,6 +25,11 @@ struct bpf_frame {
 };
 
 void bpf_parse_frame(struct flame_span line, struct bpf_frame *f);
+/*
+ * Put blanks back into a line of the modes perf and build_id that has none, as in the JSON of bpftrace 0.24 and newer.
+ * @buf: at least line.len + 2 bytes. Return: @line, or in @buf.
+ */
+struct flame_span bpf_respace(struct flame_span line, char *buf);
 /* Return: BPF_USER, BPF_KERNEL, or 0 where the name does not tell. */
 int bpf_name_side(struct flame_span name);
 

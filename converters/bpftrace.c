@@ -50,6 +50,7 @@ struct map {
 	char name[NAME_MAX_BYTES];
 	size_t len;
 	flame_type types[NR_FORMS];
+	struct seen *seen;	/* NULL: there are too many */
 };
 
 /* A stack of the key at hand: frames of text.frames, the leaf's first. */
@@ -58,10 +59,11 @@ struct part {
 	int64_t side;		/* of all frames together: above 0 the kernel's */
 };
 
-/* How often a map was printed. */
+/* What is known of a map in all slices. */
 struct seen {
 	uint64_t hash;
-	uint64_t nr;
+	uint64_t nr;		/* how often it was printed */
+	size_t least, most;	/* scalars in its keys that have a stack, and 1; 0: there is none such */
 };
 
 struct state {
@@ -83,6 +85,11 @@ struct state {
 	size_t nr_parts, room_parts;
 	flame_frame *scalars;
 	size_t nr_scalars, room_scalars;
+	char *key;		/* as it was before it was escaped twice */
+	size_t room_key;
+	char *line;		/* with its blanks */
+	size_t room_line;
+	size_t nr_written;	/* scalars, also those that --no-comm leaves out */
 
 	/* For finish(). */
 	uint64_t first;		/* hash of the map that the first line names; 0: none */
@@ -98,7 +105,7 @@ static void reset_key(struct state *st)
 {
 	st->open = st->has_stack = st->is_hist = false;
 	st->buckets = 0;
-	st->nr_parts = st->nr_scalars = st->text.nr_frames = 0;
+	st->nr_parts = st->nr_scalars = st->nr_written = st->text.nr_frames = 0;
 }
 
 static int open_stack(struct state *st)
@@ -137,6 +144,7 @@ static int add_scalar(struct flame_reader *rd, struct flame_span s)
 		st->has_stack = true;
 		return 0;
 	}
+	st->nr_written++;
 	if (rd->options->root == FLAME_ROOT_NONE)
 		return 0;
 	frame = bpf_make_frame(&st->text, rd, s, FLAME_TASK);
@@ -146,13 +154,37 @@ static int add_scalar(struct flame_reader *rd, struct flame_span s)
 	return 0;
 }
 
+/* Return: how long a tuple, "(a, 1)" or "[\"a\",1]", at the start of @s is, if @separator or the end follows; else 0. */
+static size_t tuple_len(struct flame_span s, const char *separator)
+{
+	size_t depth = 0, n = strlen(separator);
+
+	if (!s.len || (s.s[0] != '(' && s.s[0] != '['))
+		return 0;
+	for (size_t i = 0; i < s.len && s.s[i] != '\n'; i++) {
+		depth += s.s[i] == '(' || s.s[i] == '[';
+		depth -= s.s[i] == ')' || s.s[i] == ']';
+		if (!depth)
+			return i + 1 == s.len || !memcmp(s.s + i + 1, separator, n < s.len - i - 1 ? n : s.len - i - 1) ? i + 1 : 0;
+	}
+	return 0;
+}
+
+/* Return: where the part at the start of @s ends; NULL: it is all of it. */
+static const char *part_end(struct flame_span s, const char *separator)
+{
+	size_t tuple = tuple_len(s, separator);
+
+	return memmem(s.s + tuple, s.len - tuple, separator, strlen(separator));
+}
+
 static int add_scalars(struct flame_reader *rd, struct flame_span s, const char *separator)
 {
 	size_t n = strlen(separator);
 	const char *end;
 	int err = 0;
 
-	while (!err && (end = memmem(s.s, s.len, separator, n))) {
+	while (!err && (end = part_end(s, separator))) {
 		err = add_scalar(rd, (struct flame_span){ s.s, (size_t)(end - s.s) });
 		s.len -= (size_t)(end + n - s.s);
 		s.s = end + n;
@@ -160,11 +192,50 @@ static int add_scalars(struct flame_reader *rd, struct flame_span s, const char 
 	return err ? err : add_scalar(rd, s);
 }
 
+static int add_json_frame(struct flame_reader *rd, struct flame_span line)
+{
+	struct state *st = rd->state;
+
+	if (!span_trim(line).len)
+		return 0;
+	if (!array_reserve((void **)&st->line, &st->room_line, line.len + 2, 1))
+		return FLAME_ENOMEM;
+	return add_frame(rd, bpf_respace(line, st->line));
+}
+
+/*
+ * bpftrace 0.20 to 0.23 escape keys twice: a newline is still a backslash and an n behind JSON's own escapes.
+ * Return: false without memory.
+ */
+static bool unescape(struct state *st, struct flame_span *s)
+{
+	static const char from[] = "nt\"\\/", to[] = "\n\t\"\\/";
+	size_t n = 0;
+
+	if (!memmem(s->s, s->len, "\\n", 2) || memchr(s->s, '\n', s->len))
+		return true;
+	if (!array_reserve((void **)&st->key, &st->room_key, s->len, 1))
+		return false;
+	for (size_t i = 0; i < s->len; i++) {
+		const char *escape = s->s[i] == '\\' && i + 1 < s->len ? memchr(from, s->s[i + 1], sizeof(from) - 1) : NULL;
+
+		st->key[n++] = escape ? to[escape - from] : s->s[i];
+		i += escape != NULL;
+	}
+	*s = (struct flame_span){ st->key, n };
+	return true;
+}
+
 /* The same for JSON, where stacks stand among the scalars: each begins with a newline and ends with one. */
 static int read_json_key(struct flame_reader *rd, struct flame_span s)
 {
-	const char *at = s.s, *end = s.s + s.len;
+	const char *at, *end;
 	int err = 0;
+
+	if (!unescape(rd->state, &s))
+		return FLAME_ENOMEM;
+	at = s.s;
+	end = s.s + s.len;
 
 	for (;;) {
 		if (at < end && *at == '\n') {
@@ -174,10 +245,10 @@ static int read_json_key(struct flame_reader *rd, struct flame_span s)
 				struct flame_span line = { at, (size_t)((nl ? nl : end) - at) };
 
 				at = nl ? nl : end;
-				err = span_trim(line).len ? add_frame(rd, line) : 0;
+				err = add_json_frame(rd, line);
 			}
 		} else {
-			const char *comma = memchr(at, ',', (size_t)(end - at));
+			const char *comma = part_end((struct flame_span){ at, (size_t)(end - at) }, ",");
 
 			err = add_scalar(rd, (struct flame_span){ at, (size_t)((comma ? comma : end) - at) });
 			at = comma ? comma : end;
@@ -257,6 +328,14 @@ static flame_type find_type(struct flame_reader *rd, struct map *map, enum form 
 	return map->types[form];
 }
 
+static void add_shape(struct seen *seen, size_t least, size_t most)
+{
+	if (!seen->least || (least && least < seen->least))
+		seen->least = least;
+	if (most > seen->most)
+		seen->most = most;
+}
+
 static int add_value(struct flame_reader *rd, enum form form, int64_t value)
 {
 	struct state *st = rd->state;
@@ -266,6 +345,8 @@ static int add_value(struct flame_reader *rd, enum form form, int64_t value)
 		st->nr_flat++;
 		return 0;
 	}
+	if (map->seen && st->has_stack)
+		add_shape(map->seen, st->nr_written + 1, st->nr_written + 1);
 	return add_sample(rd, find_type(rd, map, form), value);
 }
 
@@ -291,11 +372,30 @@ static bool is_wanted(const struct flame_reader *rd, struct flame_span name)
 	return n >= name.len && !memcmp(event, name.s, name.len) && (n == name.len || event[name.len] == ':');
 }
 
+/* Return: NULL where there are too many maps. */
+static struct seen *find_seen(struct state *st, uint64_t hash)
+{
+	for (size_t i = 0; i < NR_SEEN; i++) {
+		struct seen *seen = &st->seen[i];
+
+		if (!seen->hash)
+			seen->hash = hash;
+		if (seen->hash == hash)
+			return seen;
+	}
+	return NULL;
+}
+
+static uint64_t hash_name(struct flame_span name)
+{
+	return hash_bytes(name.s, name.len) | 1;
+}
+
 /* Return: false where it is one too many, or without memory. */
 static bool set_map(struct flame_reader *rd, struct flame_span name)
 {
 	struct state *st = rd->state;
-	uint64_t hash = hash_bytes(name.s, name.len) | 1;
+	uint64_t hash = hash_name(name);
 	struct map *map;
 
 	if (st->map && st->maps[st->map - 1].hash == hash)
@@ -309,7 +409,7 @@ static bool set_map(struct flame_reader *rd, struct flame_span name)
 	    !array_reserve((void **)&st->maps, &st->room_maps, st->nr_maps + 1, sizeof(*map)))
 		return false;
 	map = &st->maps[st->nr_maps++];
-	*map = (struct map){ .hash = hash, .len = name.len, .wanted = is_wanted(rd, name) };
+	*map = (struct map){ .hash = hash, .len = name.len, .wanted = is_wanted(rd, name), .seen = find_seen(st, hash) };
 	memcpy(map->name, name.s, name.len);
 	st->map = st->nr_maps;
 	return true;
@@ -318,16 +418,10 @@ static bool set_map(struct flame_reader *rd, struct flame_span name)
 /* A map's values end: it was printed once more. */
 static void count_print(struct state *st, uint64_t hash, uint64_t nr)
 {
-	for (size_t i = 0; i < NR_SEEN; i++) {
-		struct seen *seen = &st->seen[i];
+	struct seen *seen = find_seen(st, hash);
 
-		if (!seen->hash)
-			seen->hash = hash;
-		if (seen->hash == hash) {
-			seen->nr += nr;
-			return;
-		}
-	}
+	if (seen)
+		seen->nr += nr;
 }
 
 static void end_print(struct state *st)
@@ -628,10 +722,12 @@ static int add_json_stats(struct flame_reader *rd, struct flame_json *json)
 static int add_json_hist(struct flame_reader *rd, struct flame_json *json)
 {
 	enum flame_json_token token;
+	bool tuple = false;
 	int64_t sum = 0, count;
 
 	while ((token = flame_json_next(json)) != FLAME_JSON_ARRAY_END && token != FLAME_JSON_ERROR) {
 		if (token != FLAME_JSON_OBJECT) {
+			tuple = true;
 			flame_json_skip_rest(json, token);
 			continue;
 		}
@@ -643,6 +739,8 @@ static int add_json_hist(struct flame_reader *rd, struct flame_json *json)
 				return too_big(rd);
 		}
 	}
+	if (tuple)
+		return flame_skip(rd, "a value that is not a number");
 	return sum ? add_value(rd, FORM_HIST, sum) : 0;
 }
 
@@ -806,6 +904,8 @@ static void release(struct flame_reader *rd)
 	free(st->maps);
 	free(st->parts);
 	free(st->scalars);
+	free(st->key);
+	free(st->line);
 }
 
 /* What the head tells. */
@@ -952,8 +1052,14 @@ static void join(struct flame_reader *rd, const void *from)
 	if (slice->first != st->printing)
 		end_print(st);
 	st->printing = slice->printing;
-	for (size_t i = 0; i < NR_SEEN && slice->seen[i].hash; i++)
-		count_print(st, slice->seen[i].hash, slice->seen[i].nr);
+	for (size_t i = 0; i < NR_SEEN && slice->seen[i].hash; i++) {
+		struct seen *seen = find_seen(st, slice->seen[i].hash);
+
+		if (!seen)
+			continue;
+		seen->nr += slice->seen[i].nr;
+		add_shape(seen, slice->seen[i].least, slice->seen[i].most);
+	}
 	st->nr_flat += slice->nr_flat;
 	st->nr_full += slice->nr_full;
 }
@@ -967,49 +1073,122 @@ static bool is_plain(const struct flame_profile *p, flame_type type)
 	return name.len && !memchr(name.s, ':', name.len);
 }
 
-/* Return: "@a + @b", the maps of plain values, owned by the caller; NULL where there are fewer than two. */
-static char *plain_names(const struct flame_profile *p)
+static const struct seen *seen_of(struct state *st, const struct flame_profile *p, flame_type type)
+{
+	return find_seen(st, hash_name(flame_string_get(p, flame_type_get(p, type)->name)));
+}
+
+/* Whether keys of both hold the same number of scalars, and at least one: "@off[kstack, comm]" and "@on[kstack, comm]". */
+static bool are_alike(const struct seen *a, const struct seen *b)
+{
+	return a && b && a->least > 1 && a->least == a->most && b->least == a->least && b->most == a->most;
+}
+
+/* What the keys of a map are, but for those without a frame of a stack: they say nothing. */
+static bool tells(const struct flame_profile *p, const struct flame_sample *s, flame_type type)
+{
+	const struct flame_frame_info *leaf = flame_frame_get(p, flame_stack_frame(p, s->stack));
+
+	return s->type == type && leaf->kind != FLAME_TASK && !span_equals(flame_string_get(p, leaf->name), "[unknown]");
+}
+
+/* Set a bit in @keys for each stack of @type. */
+static void add_keys(const struct flame_profile *p, flame_type type, uint64_t *keys)
+{
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+
+		if (tells(p, s, type))
+			keys[s->stack / 64] |= 1ull << (s->stack % 64);
+	}
+}
+
+static bool shares_key(const struct flame_profile *p, flame_type type, const uint64_t *keys)
+{
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+
+		if (tells(p, s, type) && keys[s->stack / 64] >> (s->stack % 64) & 1)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Set @chosen for the first map of plain numbers and those that are added to it. Of two maps that have a key in common each
+ * measures the same in another way, say count() and sum(); where no key is, they may be parts of one whole. Only the
+ * script's author knows. Return: how many there are; -1 without memory.
+ */
+static int choose_maps(struct state *st, const struct flame_profile *p, bool *chosen)
+{
+	uint64_t *keys = calloc(flame_nr_stacks(p) / 64 + 1, sizeof(*keys));
+	flame_type first = 0;
+	int nr = 0;
+
+	if (!keys)
+		return -1;
+	for (flame_type i = 1; i < flame_nr_types(p); i++) {
+		if (!is_plain(p, i))
+			continue;
+		if (!first)
+			first = i;
+		else if (!are_alike(seen_of(st, p, first), seen_of(st, p, i)) || shares_key(p, i, keys))
+			continue;
+		add_keys(p, i, keys);
+		chosen[i] = true;
+		nr++;
+	}
+	free(keys);
+	return nr;
+}
+
+/* Return: "@a + @b", the types that are @chosen, owned by the caller; NULL without memory. */
+static char *chosen_names(const struct flame_profile *p, const bool *chosen)
 {
 	char *text = NULL;
 	size_t size, nr = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
-		if (is_plain(p, i))
+		if (chosen[i])
 			fprintf(f, "%s%s", nr++ ? " + " : "", flame_string_get(p, flame_type_get(p, i)->name).s);
 	}
 	if (f)
 		fclose(f);
-	if (nr > 1)
-		return text;
-	free(text);
-	return NULL;
+	return text;
 }
 
-/*
- * Without --event, all that is plain numbers is one picture: which of several maps is meant, and whether they may
- * be added, only the script's author knows.
- */
+/* The first type is called by the names of what is added up in it. */
+static int name_sum(struct flame_reader *rd, struct flame_profile *p, const bool *chosen)
+{
+	char *names = chosen_names(p, chosen);
+	struct flame_type_info info = { 0 };
+
+	if (!names)
+		return FLAME_ENOMEM;
+	flame_diag_add(rd->diag, FLAME_WARNING,
+		       "several maps are added up, %s, though their values may be unlike: --event NAME takes one", names);
+	info.name = flame_intern(p, names, strlen(names));
+	flame_meta_text(p, &flame_meta(p)->added, (struct flame_span){ names, strlen(names) });
+	free(names);
+	return flame_type_join(p, 1, flame_type_row(p, &info));
+}
+
+/* Without --event the first type is what is used. */
 static int join_plain(struct flame_reader *rd, struct flame_profile *p)
 {
-	char *names = plain_names(p);
-	struct flame_type_info info = { 0 };
-	int err = 0;
+	bool *chosen = calloc(flame_nr_types(p), sizeof(*chosen));
+	int nr = chosen ? choose_maps(rd->state, p, chosen) : -1, err = nr < 0 ? FLAME_ENOMEM : 0;
 
-	if (names) {
-		flame_diag_add(rd->diag, FLAME_WARNING,
-			       "several maps are added up, %s, though their values may be unlike: --event NAME takes one", names);
-		info.name = flame_intern(p, names, strlen(names));
-		flame_meta_text(p, &flame_meta(p)->added, (struct flame_span){ names, strlen(names) });
-		free(names);
-		err = flame_type_join(p, 1, flame_type_row(p, &info));
-	}
-	for (flame_type i = 2; !err && i < flame_nr_types(p); i++) {
-		if (is_plain(p, i))
-			err = flame_type_join(p, 1, i--);
+	if (nr > 1)
+		err = name_sum(rd, p, chosen);
+	for (flame_type i = flame_nr_types(p); !err && i-- > 2;) {
+		if (chosen[i])
+			err = flame_type_join(p, 1, i);
 	}
 	if (!err && !flame_type_get(p, 1)->name && flame_nr_types(p) > 2)
 		err = flame_type_join(p, 1, 2);
+	free(chosen);
 	return err;
 }
 
@@ -1039,7 +1218,7 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 	report(rd, *profile);
 	if (!flame_nr_samples(*profile) && !rd->input->error && !rd->diag->damaged)
 		return flame_fail(rd, FLAME_EEMPTY,
-				  "bpftrace: no map of stacks is in it, and what printf() prints cannot be read: let the script count stacks, @[ustack] = count()");
+				  "bpftrace: no map of stacks with numbers is in it, and what printf() prints cannot be read: let the script count stacks, @[ustack] = count()");
 	if (rd->options->event || flame_nr_types(*profile) < 2)
 		return 0;
 	return join_plain(rd, *profile);

@@ -511,6 +511,9 @@ static int probe(struct flame_span head)
 
 	if (found & 1u << TRACE_EVENTS)
 		return FLAME_SCORE_NOT;
+	/* In trees below "head" only heap profiles have call frames; "selfSize" may be far behind a long name. */
+	if (found & 1u << (WRAPPED + 1) && !(found & 1u << NODES) && memmem(head.s, head.len, "\"callFrame\"", 11))
+		return FLAME_SCORE_NOT;
 	if (tree && memmem(head.s, head.len, "\"functionName\"", 14) && !memmem(head.s, head.len, "\"selfSize\"", 10))
 		return FLAME_SCORE_MAGIC;
 	if (found & 1u << SAMPLES && (times || found & 1u << START_TIME))

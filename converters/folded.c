@@ -201,7 +201,7 @@ static int learn(struct state *st, const struct path *path, size_t known, uint32
 	size_t nr = 0;
 	int err = 0;
 
-	for (size_t i = known; !err && i < path->nr_blocks; i++) {
+	for (size_t i = known; !err && i < path->nr_blocks && i < known + 2; i++) {
 		uint32_t end = (uint32_t)(i + 1) * FLAME_PREFIX_BLOCK;
 		struct flame_prefix prefix = { .before = id, .hash = path->hashes[i] };
 
@@ -623,7 +623,7 @@ static int write(const struct flame_profile *p, const struct flame_write_options
 {
 	struct flame_folded_options folded = {
 		.type = options->type, .before = options->before, .kinds = options->kinds, .header = options->header,
-		.numbered = options->numbered,
+		.numbered = options->numbered, .threads = options->threads,
 	};
 
 	return flame_folded_write(p, &folded, out);
@@ -643,4 +643,5 @@ const struct flame_converter flame_folded_converter = {
 	.join = join,
 	.finish = finish,
 	.write = write,
+	.writes_by_turns = true,
 };

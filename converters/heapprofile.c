@@ -101,10 +101,12 @@ static int probe(struct flame_span head)
 {
 	static const char *const keys[] = { "head", "result", "profile", NULL };
 	uint32_t found = v8_top_keys(head, keys);
+	bool size = memmem(head.s, head.len, "\"selfSize\"", 10), frame = memmem(head.s, head.len, "\"callFrame\"", 11);
 
-	if (!found || !memmem(head.s, head.len, "\"selfSize\"", 10))
-		return FLAME_SCORE_NOT;
-	return memmem(head.s, head.len, "\"callFrame\"", 11) ? FLAME_SCORE_MAGIC : FLAME_SCORE_RECORD;
+	/* Old CPU profiles have a "head", too, but no call frames. */
+	if (!size)
+		return found & 1 && frame ? FLAME_SCORE_RECORD : FLAME_SCORE_NOT;
+	return !found ? FLAME_SCORE_NOT : frame ? FLAME_SCORE_MAGIC : FLAME_SCORE_RECORD;
 }
 
 const struct flame_converter flame_heapprofile_converter = {

@@ -7,7 +7,7 @@
  *     	            193a caller+0x4a (/opt/work)
  *
  * (a blank line ends a sample). Written by perf since 2.6.31 with any -F fields, and by simpleperf's
- * report_sample.py. Seen: perf 3.2 to 6.16. Documentation/formats/perf.md has the grammar. Not read:
+ * report_sample.py. Seen: perf 3.2 to 7.2. Documentation/formats/perf.md has the grammar. Not read:
  * branch stacks, registers, instructions, cgroups; mmap, comm, fork, exit and switch records.
  *
  * A sample is looked up whole: the bytes of its frames, in one hash, lead to its stack. Where that

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../core/span.h"
+#include "../core/tidy.h"
 
 #define MAX_COMM 15	/* the kernel's TASK_COMM_LEN without its NUL */
 static const char nothing[] = "";
@@ -528,8 +529,9 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 	if (!cut_group(&frame->symbol, &group))
 		return true;
 	frame->inlined = group.len == 7 && !memcmp(group.s, "inlined", 7);
+	/* From -F +dsoff: where in the file it is. */
 	if (!frame->inlined)
-		frame->module = group;
+		frame->module = flame_tidy_offset(group);
 	if (nameless && !frame->symbol.len)
 		frame->symbol = (struct flame_span){ rest.s, 1 };
 	return true;

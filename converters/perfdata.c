@@ -715,6 +715,19 @@ static int add_files(struct perfdata *pd, const struct file *f)
 	return err;
 }
 
+/* Of a directory that perf record --threads wrote only the file in it was given; it has all but the samples. */
+static int check_directory(struct perfdata *pd, const struct file *f)
+{
+	static const char what[] = "perf.data: it is one file of a directory that perf record --threads wrote, and samples are in those beside it: give the directory";
+
+	if (!(f->bits[PERFDATA_DIR_FORMAT / 8] >> (PERFDATA_DIR_FORMAT % 8) & 1) || f->whole->directory >= 0)
+		return 0;
+	if (!flame_nr_samples(pd->rd->profile))
+		return flame_fail(pd->rd, FLAME_EEMPTY, "%s", what);
+	flame_damaged(pd->rd, "%s", what);
+	return 0;
+}
+
 static int read_file(struct perfdata *pd, struct file *f)
 {
 	int err = read_header(pd, f);
@@ -731,7 +744,9 @@ static int read_file(struct perfdata *pd, struct file *f)
 		err = add_files(pd, f);
 	for (size_t i = 0; !err && i < pd->nr_streams && i + 1 < flame_thread_count(pd->rd->options); i++)
 		flame_input_read_ahead(&pd->streams[i].own);
-	return err ? err : read_streams(pd);
+	if (!err)
+		err = read_streams(pd);
+	return err ? err : check_directory(pd, f);
 }
 
 /* ---- inputs ---- */

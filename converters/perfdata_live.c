@@ -108,7 +108,6 @@ int perfdata_live_refresh(struct perfdata_live *live)
 {
 	struct perfdata *pd = &live->pd;
 	bool inlines = pd->rd->options->inlines && !pd->rd->options->no_inline;
-	uint32_t looked_at = 0;
 	bool *looked = live->nr_unfilled ? calloc(pd->tasks.nr_modules, sizeof(*looked)) : NULL;
 	int err = 0;
 
@@ -119,7 +118,6 @@ int perfdata_live_refresh(struct perfdata_live *live)
 			continue;
 		if (!looked[h->module]) {
 			looked[h->module] = true;
-			looked_at++;
 			flame_symbols_refresh(pd->symbols[inlines].s, perfdata_module_symbols(pd, h->module, inlines));
 		}
 		if (has_name(live, h))

@@ -8,6 +8,7 @@
  */
 #include "../core/cache.h"
 #include "../core/converter.h"
+#include "../core/feeder.h"
 #include "../core/known.h"
 
 /* What is known of one frame; spans are empty, not NULL, where nothing is. */
@@ -45,6 +46,8 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 enum flame_value_kind pprof_value_kind(struct flame_span name);
 /* How pprof_write.c begins a comment that tells a type's kind where its name does not: "fgtools:kind wall time". */
 #define PPROF_KIND_COMMENT "fgtools:kind "
+/* The same for a type whose unit is not known, which pprof has no word for: "fgtools:unit unknown events". */
+#define PPROF_UNIT_COMMENT "fgtools:unit unknown "
 #define PPROF_KIND_UNKNOWN "unknown"	/* where the name would tell one */
 
 /* Of the message. */
@@ -70,6 +73,12 @@ struct pprof_seen {
 	uint32_t nr_tried, nr_found, nr_paused;	/* samples */
 };
 
+/* What is known of paths by how they end, and the path at hand. */
+struct pprof_ends {
+	struct flame_known known;
+	size_t nr, room;	/* frames of it that are not known */
+};
+
 struct pprof_proto {
 	struct pprof_strings strings;
 	struct pprof_value_type *types;
@@ -82,20 +91,19 @@ struct pprof_proto {
 	size_t room_types, room_mappings, room_functions, room_locations, room_lines, room_comments;
 	struct pprof_index mapping_index, function_index, location_index;
 	char *samples;		/* their fields as they came */
-	size_t nr_sample_bytes, room_sample_bytes;
+	size_t nr_samples, nr_sample_bytes, room_sample_bytes;
 	uint64_t drop_frames, keep_frames, default_type, period_type, period_unit;
 	int64_t time, duration, period;
 	bool twice;		/* a second profile follows the first */
 
 	/* While samples are looked at. */
-	flame_frame *frames;	/* of all locations, the leaf's first */
+	flame_frame *frames;	/* of all locations, the root's first of each */
 	size_t nr_frames, room_frames;
-	flame_frame *single;	/* by a location's id; 0: it has several frames, or is not there; NULL: ids are hashed */
 	flame_type *type_rows;
 	bool *is_count;		/* the type's unit is that */
 	struct pprof_sample *sample;
 	struct flame_feeder *feeder;
-	struct flame_known known;
+	struct pprof_ends ends;
 	struct pprof_seen seen;
 	flame_frame *path;	/* of the sample at hand, the root's first */
 	size_t room_path;
@@ -134,8 +142,8 @@ bool pprof_legacy_add(struct pprof_legacy *l, size_t first, const int64_t *value
 int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, flame_stack stack,
 			const int64_t *values);
 bool pprof_legacy_address(struct pprof_legacy *l, uint64_t address);
-/* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. */
-int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l);
+/* Read the lines of a memory map up to the end of the input, then give all stacks to the profile. @is_text: lines came before. */
+int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l, bool is_text);
 
 int pprof_write(const struct flame_profile *p, const struct flame_write_options *options, FILE *out);
 

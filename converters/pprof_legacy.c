@@ -253,12 +253,22 @@ static bool is_next_profile(struct flame_span line)
 	return span_starts(line, "heap profile:") || (line.len >= 8 && !memcmp(line.s, "\0\0\0\0", 4));
 }
 
-int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
+/* All that write these end each line: a path without it may be half a path. */
+static void check_end(struct flame_reader *rd)
+{
+	const struct flame_input *in = rd->input;
+
+	if (!in->error && !rd->diag->damaged && in->pos && in->pos == in->end && in->buf[in->pos - 1] != '\n')
+		flame_damaged(rd, "the last line does not end: the profile is cut off; what is there is used");
+}
+
+int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l, bool is_text)
 {
 	struct flame_span line;
 	int err = 0;
 
 	while (flame_line(rd->input, &line)) {
+		is_text = true;
 		if (is_next_profile(line)) {
 			flame_damaged(rd, "another profile follows; only the first is used: give them one by one");
 			break;
@@ -270,6 +280,8 @@ int pprof_legacy_finish(struct flame_reader *rd, struct pprof_legacy *l)
 		if (!read_map(l, line))
 			return FLAME_ENOMEM;
 	}
+	if (is_text)
+		check_end(rd);
 	if (l->nr_maps)
 		qsort(l->maps, l->nr_maps, sizeof(*l->maps), compare_maps);
 	if (l->nr_symbols)
@@ -499,7 +511,7 @@ int pprof_legacy_read(struct flame_reader *rd, struct pprof_legacy *l)
 		return err;
 	if (!raw)
 		clean_stacks(l);
-	return pprof_legacy_finish(rd, l);
+	return pprof_legacy_finish(rd, l, false);
 }
 
 int pprof_legacy_probe(struct flame_span head)

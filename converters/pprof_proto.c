@@ -15,6 +15,7 @@
 
 #include "../core/hash.h"
 #include "../core/meta.h"
+#include "../core/pages.h"
 #include "../core/protobuf.h"
 #include "../core/span.h"
 #include "../core/table.h"
@@ -28,6 +29,8 @@
 #define SEEN_TRIED 16384	/* samples, to see whether stacks come again */
 #define SEEN_WORTH 16		/* one in so many must */
 #define SEEN_PAUSED 262144	/* samples, until it is tried again */
+#define EXPECTED 8		/* samples, see expect_sample() */
+#define FRAMES_AT_ONCE 4	/* of a location, which are copied whether it has so many or not */
 #define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
 
 /* The fields of Profile. */
@@ -279,6 +282,16 @@ static int keep_samples(struct pprof_proto *p, const char *fields, size_t len)
 	return 0;
 }
 
+/* Samples are nearly all of a large file: where its length is known, so is the memory that they take at most. */
+static void reserve_samples(const struct flame_reader *rd, struct pprof_proto *p)
+{
+	uint64_t size;
+
+	if (flame_input_can_slice(rd->input, &size) && size < SIZE_MAX &&
+	    array_reserve((void **)&p->samples, &p->room_sample_bytes, (size_t)size, 1))
+		flame_pages_advise(p->samples, (size_t)size);
+}
+
 static int add_comments(struct pprof_proto *p, const struct flame_pb_field *f)
 {
 	const char *at = NULL;
@@ -394,7 +407,9 @@ static int take_fields(struct flame_reader *rd, struct pprof_proto *p, struct fl
 	int err = 0;
 
 	while (!err && (*result = flame_pb_next(pb, &f)) == FLAME_PB_FIELD) {
-		if (f.nr != SAMPLE || f.wire != FLAME_PB_BYTES) {
+		if (f.nr == SAMPLE && f.wire == FLAME_PB_BYTES) {
+			p->nr_samples++;
+		} else {
 			err = keep_samples(p, run, (size_t)(before - run));
 			flame_take(rd->input, (size_t)(before - run));
 			run = before;
@@ -481,12 +496,12 @@ static size_t default_type(const struct pprof_proto *p)
 	return p->nr_types - 1;
 }
 
-/* Return: true with the text behind the start of comments of our own. */
-static bool get_kind_comment(const struct pprof_proto *p, size_t i, struct flame_span *text)
+/* Return: true with the text behind @start in comment @i, one of our own. */
+static bool get_comment(const struct pprof_proto *p, size_t i, const char *start, struct flame_span *text)
 {
-	size_t n = sizeof(PPROF_KIND_COMMENT) - 1;
+	size_t n = strlen(start);
 
-	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, PPROF_KIND_COMMENT))
+	if (!get_string(&p->strings, p->comments[i], text) || !span_starts(*text, start))
 		return false;
 	*text = (struct flame_span){ text->s + n, text->len - n };
 	return true;
@@ -498,13 +513,25 @@ static enum flame_value_kind type_kind(const struct pprof_proto *p, struct flame
 	struct flame_span text;
 
 	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
-		const char *blank = get_kind_comment(p, i, &text) ? memchr(text.s, ' ', text.len) : NULL;
+		const char *blank = get_comment(p, i, PPROF_KIND_COMMENT, &text) ? memchr(text.s, ' ', text.len) : NULL;
 		size_t n = blank ? (size_t)(blank - text.s) : 0;
 
 		if (blank && text.len - n - 1 == name.len && !memcmp(blank + 1, name.s, name.len))
 			return flame_value_kind_find((struct flame_span){ text.s, n });
 	}
 	return pprof_value_kind(name);
+}
+
+/* Whether the unit of the type that is called so is there only because one must be. */
+static bool is_without_unit(const struct pprof_proto *p, struct flame_span name)
+{
+	struct flame_span text;
+
+	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
+		if (get_comment(p, i, PPROF_UNIT_COMMENT, &text) && text.len == name.len && !memcmp(text.s, name.s, name.len))
+			return true;
+	}
+	return false;
 }
 
 /* The default one first, then the others in their order. */
@@ -526,6 +553,8 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 		if (err)
 			return err;
 		p->type_rows[i] = pprof_type_of_kind(rd, name, unit, type_kind(p, name));
+		if (p->type_rows[i] && is_without_unit(p, name))
+			flame_type_convert(rd->profile, p->type_rows[i], 0, 1);
 		p->is_count[i] = span_equals(unit, "count");
 	}
 	return 0;
@@ -562,7 +591,18 @@ static int add_frame(struct flame_reader *rd, struct pprof_proto *p, const struc
 	return 0;
 }
 
-/* Replace the location's lines by frames, the leaf's first. */
+/* Lines are made in their order, the leaf's first: of frames that count as equal the first one made tells the file. */
+static void turn_frames(flame_frame *frames, size_t nr)
+{
+	for (size_t i = 0; i < nr / 2; i++) {
+		flame_frame frame = frames[i];
+
+		frames[i] = frames[nr - 1 - i];
+		frames[nr - 1 - i] = frame;
+	}
+}
+
+/* Replace the location's lines by frames, the root's first. */
 static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pprof_location *l)
 {
 	struct pprof_place place = PPROF_NOWHERE;
@@ -579,6 +619,8 @@ static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pp
 	}
 	l->first = first;
 	l->nr = (uint32_t)p->nr_frames - first;
+	if (!err)
+		turn_frames(p->frames + first, l->nr);
 	return err;
 }
 
@@ -595,41 +637,9 @@ static int put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t 
 	l = &p->locations[row - 1];
 	if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + l->nr, sizeof(*s->frames)))
 		return FLAME_ENOMEM;
-	memcpy(s->frames + s->nr_frames, p->frames + l->first, l->nr * sizeof(*s->frames));
-	s->nr_frames += l->nr;
+	for (uint32_t i = l->nr; i-- > 0;)
+		s->frames[s->nr_frames++] = p->frames[l->first + i];
 	return 0;
-}
-
-/*
- * Nearly all locations are one frame, found by the id. Return: where the first one is that is not, or
- * a number that is broken.
- */
-static const char *put_single_frames(const struct pprof_proto *p, struct pprof_sample *s, const char *at,
-				     const char *end)
-{
-	const flame_frame *single = p->single;
-	uint64_t nr_single = p->location_index.nr_rows;
-	flame_frame *to = s->frames + s->nr_frames;
-
-	while (at < end) {
-		uint64_t id = (unsigned char)at[0];
-		const char *next = at + 1;
-
-		if (id & 0x80) {
-			if (end - at >= 2 && !(at[1] & 0x80)) {
-				id = (id & 0x7f) | (uint64_t)at[1] << 7;
-				next = at + 2;
-			} else {
-				next = flame_pb_varint(at, end, &id);
-			}
-		}
-		if (!next || id >= nr_single || !single[id])
-			break;
-		*to++ = single[id];
-		at = next;
-	}
-	s->nr_frames = (size_t)(to - s->frames);
-	return at;
 }
 
 static int put_packed(struct flame_reader *rd, struct pprof_proto *p, struct flame_span ids)
@@ -641,13 +651,6 @@ static int put_packed(struct flame_reader *rd, struct pprof_proto *p, struct fla
 	while (!err && at < end) {
 		uint64_t id;
 
-		/* As many frames as bytes at most, but for those that put_location() makes room for. */
-		if (!array_reserve((void **)&s->frames, &s->room_frames, s->nr_frames + (size_t)(end - at), sizeof(*s->frames)))
-			return FLAME_ENOMEM;
-		if (p->single)
-			at = put_single_frames(p, s, at, end);
-		if (at == end)
-			break;
 		at = flame_pb_varint(at, end, &id);
 		if (!at)
 			return BROKEN;
@@ -938,21 +941,136 @@ static int keep_stack(struct pprof_proto *p, struct flame_span key, uint64_t has
 	return flame_feeder_keep(p->feeder, seen->nr);
 }
 
-/* A stack that did not come before, or of which this is not known. The first @nr frames of p->path are there. */
-static int add_path(struct flame_reader *rd, struct pprof_proto *p, size_t nr, struct flame_feed *feed)
+/* Room for @nr more frames of the path at hand, and for what is copied beyond their end. Return: NULL without memory. */
+static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends, size_t nr)
 {
-	int err = put_waiting(rd, p);
-
-	if (err)
-		return err;
-	if (!array_reserve((void **)&p->path, &p->room_path, p->sample->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
-		return FLAME_ENOMEM;
-	nr += put_frames(p->sample, p->path + nr);
-	if (!p->sample->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
-		return FLAME_ENOMEM;
-	return flame_known_add(&p->known, p->feeder, p->path, skip_callers(rd, p->path, nr), feed);
+	ends->room = ends->nr + nr + FRAMES_AT_ONCE;
+	return flame_feeder_path(p->feeder, ends->room);
 }
 
+/*
+ * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's first.
+ * Return: false where that is not possible; to look at all of the path again tells why.
+ */
+static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct flame_span ids, size_t from, size_t to)
+{
+	const char *start = ids.s + from, *at = ids.s + to;
+	flame_frame *path = reserve_path(p, ends, to - from);
+
+	while (at > start) {
+		const struct pprof_location *l;
+		const flame_frame *frames;
+		uint32_t row;
+		uint64_t id;
+
+		at = flame_pb_varint_before(start, at, &id);
+		row = at ? find_id(&p->location_index, id) : 0;
+		if (!row)
+			return false;
+		l = &p->locations[row - 1];
+		if (!path || ends->nr + l->nr + FRAMES_AT_ONCE > ends->room)
+			path = reserve_path(p, ends, l->nr + (size_t)(at - start));
+		if (!path)
+			return false;
+		/* Nearly all locations are few frames, and then it does not matter how many. */
+		frames = p->frames + l->first;
+		memcpy(path + ends->nr, frames, FRAMES_AT_ONCE * sizeof(*frames));
+		if (l->nr > FRAMES_AT_ONCE)
+			memcpy(path + ends->nr, frames, l->nr * sizeof(*frames));
+		ends->nr += l->nr;
+	}
+	return path;
+}
+
+/*
+ * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what is
+ * in front. Return: the byte where the first one behind begins.
+ */
+static size_t block_start(struct flame_span ids, size_t nr)
+{
+	size_t at = ids.len - nr * FLAME_KNOWN_BLOCK;
+
+	if (!nr)
+		return at;
+	while (at < ids.len && ids.s[at] & 0x80)
+		at++;
+	return at < ids.len ? at + 1 : at;
+}
+
+/*
+ * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known: what
+ * comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
+ */
+static int add_known(struct pprof_proto *p, struct flame_span ids, struct flame_feed *feed)
+{
+	struct pprof_ends *ends = &p->ends;
+	const struct flame_known_entry *found;
+	struct flame_known_hashes hashes;
+	size_t nr_blocks, start, more = 0;
+	int err;
+
+	if (flame_known_make_room(&ends->known))
+		flame_feeder_forget(p->feeder);
+	flame_known_hash(&ends->known, ids.s, ids.len, &hashes);
+	nr_blocks = flame_known_find(&ends->known, ids.s, ids.len, &hashes, &found);
+	start = block_start(ids, nr_blocks);
+	ends->nr = 0;
+	feed->skip = found ? found->nr_frames : 0;
+	feed->mark = found ? found->id : 0;
+	if (nr_blocks < hashes.nr) {
+		size_t next = block_start(ids, nr_blocks + 1);
+
+		if (!put_backwards(p, ends, ids, next, start))
+			return BROKEN;
+		start = next;
+		more = ends->nr;
+	}
+	if (!put_backwards(p, ends, ids, 0, start))
+		return BROKEN;
+	feed->nr = (uint32_t)ends->nr;
+	err = flame_feeder_add(p->feeder, feed);
+	if (!err && nr_blocks < hashes.nr) {
+		uint32_t id = flame_known_add(&ends->known, ids.s, ids.len, &hashes, nr_blocks, feed->mark,
+					      feed->skip + (uint32_t)more);
+
+		err = id ? flame_feeder_mark(p->feeder, id, feed->skip + (uint32_t)more) : FLAME_ENOMEM;
+	}
+	return err;
+}
+
+static int add_path(struct pprof_proto *p, const flame_frame *frames, size_t nr, struct flame_feed *feed)
+{
+	flame_frame *to = flame_feeder_path(p->feeder, nr);
+
+	if (!to)
+		return FLAME_ENOMEM;
+	memcpy(to, frames, nr * sizeof(*frames));
+	*feed = (struct flame_feed){ .samples = feed->samples, .nr_samples = feed->nr_samples, .nr = (uint32_t)nr };
+	return flame_feeder_add(p->feeder, feed);
+}
+
+/* A stack that did not come before, or of which this is not known. The first @nr frames of p->path are there. */
+static int add_new(struct flame_reader *rd, struct pprof_proto *p, size_t nr, struct flame_feed *feed)
+{
+	struct pprof_sample *s = p->sample;
+	int err = BROKEN;
+
+	if (s->whole && s->ids.len && !nr && !rd->options->skip_after)
+		err = add_known(p, s->ids, feed);
+	if (err != BROKEN)
+		return err;
+	err = put_waiting(rd, p);
+	if (err)
+		return err;
+	if (!array_reserve((void **)&p->path, &p->room_path, s->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
+		return FLAME_ENOMEM;
+	nr += put_frames(s, p->path + nr);
+	if (!s->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
+		return FLAME_ENOMEM;
+	return add_path(p, p->path, skip_callers(rd, p->path, nr), feed);
+}
+
+/* Return: 0, BROKEN, or a failure. */
 static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 {
 	struct flame_sample rows[PPROF_TYPES_MAX];
@@ -978,7 +1096,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 			return flame_feeder_again(p->feeder, number, rows, nr_rows);
 		}
 	}
-	err = add_path(rd, p, nr, &feed);
+	err = add_new(rd, p, nr, &feed);
 	return err || !key.len ? err : keep_stack(p, key, hash);
 }
 
@@ -986,18 +1104,35 @@ static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct fl
 {
 	int err = parse_sample(rd, p, message);
 
-	if (err == BROKEN)
-		return flame_skip(rd, "a sample's message is broken");
-	if (err)
-		return err;
-	if (p->sample->nr_values != p->nr_types)
+	if (!err && p->sample->nr_values != p->nr_types)
 		return flame_skip(rd, "a sample does not have one value for each sample type");
-	return add_stack(rd, p);
+	if (!err)
+		err = add_stack(rd, p);
+	return err == BROKEN ? flame_skip(rd, "a sample's message is broken") : err;
+}
+
+/* Have memory fetch what will be asked of the sample in @message, some samples later. */
+static void expect_sample(const struct pprof_proto *p, struct flame_span message)
+{
+	struct flame_known_hashes hashes;
+	struct flame_pb pb = flame_pb(message);
+	struct flame_pb_field f;
+
+	if (flame_pb_next(&pb, &f) == FLAME_PB_FIELD && f.nr == 1 && p->seen.nr_paused)
+		flame_known_hash(&p->ends.known, f.bytes.s, f.bytes.len, &hashes);
+}
+
+/* Where none is added to another; but not more than take the memory that the samples in the file do. */
+static size_t sums_at_most(const struct pprof_proto *p)
+{
+	size_t nr = p->nr_types * p->nr_samples, most = p->nr_sample_bytes / sizeof(struct flame_sample);
+
+	return nr < most ? nr : most;
 }
 
 static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 {
-	struct flame_pb pb = flame_pb((struct flame_span){ p->samples, p->nr_sample_bytes });
+	struct flame_pb pb = flame_pb((struct flame_span){ p->samples, p->nr_sample_bytes }), ahead = pb;
 	struct flame_pb_field f;
 	int err = 0, fed;
 
@@ -1006,9 +1141,17 @@ static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 	if (!p->feeder)
 		return FLAME_ENOMEM;
 	p->seen.stacks.max_bytes = SEEN_BYTES;
+	flame_samples_expect(rd->profile, sums_at_most(p));
 	choose_labels(rd, p->sample);
-	while (!err && flame_pb_next(&pb, &f) == FLAME_PB_FIELD)
+	for (int i = 0; i < EXPECTED; i++)
+		flame_pb_next(&ahead, &f);
+	while (!err && flame_pb_next(&pb, &f) == FLAME_PB_FIELD) {
+		struct flame_pb_field later;
+
+		if (flame_pb_next(&ahead, &later) == FLAME_PB_FIELD)
+			expect_sample(p, later.bytes);
 		err = read_sample(rd, p, f.bytes);
+	}
 	fed = flame_feeder_free(p->feeder);
 	p->feeder = NULL;
 	if (fed == FLAME_EOVERFLOW)
@@ -1055,9 +1198,9 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 		print_string(out, p, " of ", p->period_type);
 	}
 	for (size_t i = 0; i < p->nr_comments && i < 8; i++) {
-		struct flame_span kind;
+		struct flame_span text_behind;
 
-		if (!get_kind_comment(p, i, &kind))
+		if (!get_comment(p, i, PPROF_KIND_COMMENT, &text_behind) && !get_comment(p, i, PPROF_UNIT_COMMENT, &text_behind))
 			print_string(out, p, ", comment: ", p->comments[i]);
 	}
 	fclose(out);
@@ -1081,21 +1224,6 @@ static void note_meta(struct flame_reader *rd, const struct pprof_proto *p)
 		meta->period = (uint64_t)p->period;
 }
 
-/* Where ids are small numbers: the frame by the id, for locations that are one frame. */
-static int make_single(struct pprof_proto *p)
-{
-	const struct pprof_index *x = &p->location_index;
-
-	if (x->hashed)
-		return 0;
-	p->single = calloc(x->nr_rows, sizeof(*p->single));
-	for (size_t i = 0; p->single && i < p->nr_locations; i++) {
-		if (p->locations[i].nr == 1)
-			p->single[x->ids[i]] = p->frames[p->locations[i].first];
-	}
-	return p->single ? 0 : FLAME_ENOMEM;
-}
-
 static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 {
 	int err = index_table(rd, &p->mapping_index, "mapping");
@@ -1108,7 +1236,9 @@ static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 		err = make_types(rd, p);
 	for (size_t i = 0; !err && i < p->nr_locations; i++)
 		err = make_frames(rd, p, &p->locations[i]);
-	return err ? err : make_single(p);
+	if (!err && !array_reserve((void **)&p->frames, &p->room_frames, p->nr_frames + FRAMES_AT_ONCE, sizeof(*p->frames)))
+		return FLAME_ENOMEM;
+	return err;
 }
 
 int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
@@ -1116,6 +1246,7 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	int err;
 
 	rd->input->binary = true;
+	reserve_samples(rd, p);
 	err = read_fields(rd, p);
 	if (err)
 		return err;
@@ -1158,11 +1289,10 @@ void pprof_proto_release(struct pprof_proto *p)
 	free(p->comments);
 	free(p->samples);
 	free(p->frames);
-	free(p->single);
 	free(p->type_rows);
 	free(p->is_count);
 	free(p->path);
-	flame_known_release(&p->known);
+	flame_known_release(&p->ends.known);
 	flame_cache_release(&p->seen.stacks);
 	free(p->scratch.bytes);
 	if (p->sample) {

@@ -43,6 +43,8 @@ struct text {
 	bool ignored;		/* a goroutine in another state than --state's */
 	char *call;		/* the call whose place is still to come */
 	size_t nr_call, room_call;
+	/* What the first line says that all stacks hold, and what they hold: heap: bytes in use, and allocated; counts. */
+	uint64_t told[2], held[2];
 };
 
 /* Words. */
@@ -139,7 +141,11 @@ static bool heap_values(struct text *t, struct flame_span *s)
 {
 	int64_t v[4];
 
-	if (!cut_heap_values(s, v) || !unsample(t->rate, &v[0], &v[1]) || !unsample(t->rate, &v[2], &v[3]))
+	if (!cut_heap_values(s, v))
+		return false;
+	t->held[0] += (uint64_t)v[1];
+	t->held[1] += (uint64_t)v[3];
+	if (!unsample(t->rate, &v[0], &v[1]) || !unsample(t->rate, &v[2], &v[3]))
 		return false;
 	t->values[0] = v[1];
 	t->values[1] = v[0];
@@ -173,7 +179,10 @@ static bool cut_values(struct text *t, struct flame_span *s)
 		return heap_values(t, s);
 	if (t->kind == CONTENTION)
 		return contention_values(t, s);
-	return cut_number(s, &t->values[0]) && cut_text(s, "@");
+	if (!cut_number(s, &t->values[0]) || !cut_text(s, "@"))
+		return false;
+	t->held[0] += (uint64_t)t->values[0];
+	return true;
 }
 
 /* Stacks. */
@@ -388,6 +397,16 @@ static size_t count_profile(struct flame_span line)
 	return n;
 }
 
+/* The number in such a line. */
+static void add_told_count(struct text *t, struct flame_span line)
+{
+	struct flame_span rest = { line.s + count_profile(line), line.len - count_profile(line) };
+	int64_t value;
+
+	if (cut_text(&rest, "profile: total") && cut_number(&rest, &value) && value > 0)
+		t->told[0] += (uint64_t)value;
+}
+
 /*
  * Dumps of goroutines, one after the other, are samples of one program. Others hold sums since its
  * start already, and each has a rate of its own.
@@ -406,13 +425,30 @@ static int read_line(struct text *t, struct flame_span line, struct flame_span t
 {
 	if (*text.s == '#')
 		return read_comment(t, line);
-	if (t->kind == COUNT && count_profile(text))
+	if (t->kind == COUNT && count_profile(text)) {
+		add_told_count(t, text);
 		return 0;
+	}
 	if (!read_attribute(t, text))
 		return read_sample(t, text);
 	if (t->java)
 		return flame_fail(t->rd, FLAME_EFORMAT, "Java's contention profiles are not read; go tool pprof -proto FILE makes one that is");
 	return 0;
+}
+
+/* The first line tells how much there is: where stacks are missing, the end of the file is. */
+static void check_totals(struct text *t)
+{
+	if (flame_diag_skipped(t->rd->diag))
+		return;
+	for (size_t i = 0; i < 2; i++) {
+		if (t->held[i] >= t->told[i])
+			continue;
+		flame_damaged(t->rd, "the stacks hold %llu of the %llu %s that the first line tells of: the profile is cut off; what is there is used",
+			      (unsigned long long)t->held[i], (unsigned long long)t->told[i],
+			      t->kind == COUNT ? "counts" : i ? "bytes allocated" : "bytes in use");
+		return;
+	}
 }
 
 static int read_stacks(struct text *t)
@@ -433,7 +469,9 @@ static int read_stacks(struct text *t)
 	}
 	if (!err)
 		err = close_stack(t);
-	return err ? err : pprof_legacy_finish(t->rd, t->l);
+	if (!err)
+		check_totals(t);
+	return err ? err : pprof_legacy_finish(t->rd, t->l, true);
 }
 
 /* Headers. */
@@ -455,6 +493,8 @@ static int read_heap_header(struct text *t, struct flame_span line)
 	t->rate = 1;
 	if (!cut_text(&line, "heap profile:") || !cut_heap_values(&line, v))
 		return flame_fail(t->rd, FLAME_EFORMAT, "the first line of the heap profile has no totals");
+	t->told[0] = v[1] > 0 ? (uint64_t)v[1] : 0;
+	t->told[1] = v[3] > 0 ? (uint64_t)v[3] : 0;
 	if (cut_text(&line, "heap_v2/") || cut_text(&line, "heapz_v2/")) {
 		cut_number(&line, &t->rate);
 	} else if (cut_text(&line, "heap/")) {
@@ -594,6 +634,7 @@ int pprof_text_read(struct flame_reader *rd, struct pprof_legacy *l)
 		n = count_profile(line);
 		if (n) {
 			t.kind = COUNT;
+			add_told_count(&t, line);
 			l->types[l->nr_types++] = pprof_type(rd, (struct flame_span){ line.s, n }, PPROF_SPAN("count"));
 			return read_stacks(&t);
 		}

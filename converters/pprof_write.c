@@ -177,22 +177,30 @@ static flame_string type_name(struct writer *w, flame_type type)
 	return intern(w, name.len ? name : PPROF_SPAN("samples"));
 }
 
-/* pprof has no place for what is measured. Most types' names tell; where they do not, or falsely, a comment does. */
-static void put_kind(struct writer *w, flame_type type)
+static void put_comment(struct writer *w, const char *start, const char *what, struct flame_span name)
 {
-	const struct flame_type_info *info = flame_type_get(w->p, type);
-	struct flame_span name = flame_string_get(w->tables, type_name(w, type));
 	char *text;
-	int n;
+	int n = asprintf(&text, "%s%s%s%.*s", start, what, *what ? " " : "", (int)name.len, name.s);
 
-	if (info->kind == pprof_value_kind(name))
-		return;
-	n = asprintf(&text, PPROF_KIND_COMMENT "%s %.*s", info->kind ? flame_value_kind_name(info->kind) : PPROF_KIND_UNKNOWN,
-		     (int)name.len, name.s);
 	if (n < 0)
 		return;
 	flame_pb_put_number(&w->message, 13, flame_intern(w->tables, text, (size_t)n));
 	free(text);
+}
+
+/*
+ * pprof has no place for what is measured. Most types' names tell; where they do not, or falsely, a comment does. Nor has
+ * it one for units that are not known.
+ */
+static void put_comments(struct writer *w, flame_type type)
+{
+	const struct flame_type_info *info = flame_type_get(w->p, type);
+	struct flame_span name = flame_string_get(w->tables, type_name(w, type));
+
+	if (info->kind != pprof_value_kind(name))
+		put_comment(w, PPROF_KIND_COMMENT, info->kind ? flame_value_kind_name(info->kind) : PPROF_KIND_UNKNOWN, name);
+	if (!flame_string_get(w->p, info->unit).len)
+		put_comment(w, PPROF_UNIT_COMMENT, "", name);
 }
 
 static void put_types(struct writer *w)
@@ -206,7 +214,7 @@ static void put_types(struct writer *w)
 	}
 	flame_pb_put_number(&w->message, 14, type_name(w, w->options->type));
 	for (size_t i = 0; i < w->nr_types; i++)
-		put_kind(w, w->types[i]);
+		put_comments(w, w->types[i]);
 }
 
 /* When and how often samples were taken, where that is known. */

@@ -704,11 +704,30 @@ static void XMLCALL on_doctype(void *data, const char *name, const char *system,
 	stop(st, FLAME_EDAMAGED);
 }
 
+/* The line and the byte that the parser is at; up to expat 2.8 as wide as a long is. */
+static uint64_t parser_line(const struct state *st)
+{
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+	return XML_GetCurrentLineNumber64(st->parser);
+#else
+	return XML_GetCurrentLineNumber(st->parser);
+#endif
+}
+
+static int64_t parser_byte(const struct state *st)
+{
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+	return XML_GetCurrentByteIndex64(st->parser);
+#else
+	return XML_GetCurrentByteIndex(st->parser);
+#endif
+}
+
 /* The file is broken at a place. Return: 0 where rows were read before it. */
 static int report_damage(struct flame_reader *rd, const char *what)
 {
 	struct state *st = rd->state;
-	unsigned long long line = XML_GetCurrentLineNumber(st->parser), rows = st->nr_rows;
+	unsigned long long line = parser_line(st), rows = st->nr_rows;
 
 	if (!rows)
 		return flame_fail(rd, FLAME_EFORMAT, "xctrace's XML is broken at line %llu: %s", line, what);
@@ -734,7 +753,7 @@ static int parse_chunk(struct flame_reader *rd)
 	struct state *st = rd->state;
 	struct flame_span view = flame_peek(rd->input, 1);
 	size_t len = view.len < CHUNK ? view.len : CHUNK;
-	XML_Index at;
+	int64_t at;
 
 	if (!len && rd->input->error)
 		return 0;
@@ -744,7 +763,7 @@ static int parse_chunk(struct flame_reader *rd)
 		return 0;
 	flame_take(rd->input, len);
 	/* A tag that does not end would make the parser's buffer grow with the file. */
-	at = XML_GetCurrentByteIndex(st->parser);
+	at = parser_byte(st);
 	if (at >= 0 && flame_input_offset(rd->input) > (uint64_t)at + FLAME_VIEW_MAX)
 		return report_damage(rd, "a tag is longer than 16 MiB (FLAME_VIEW_MAX)");
 	return 1;

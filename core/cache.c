@@ -60,13 +60,26 @@ void flame_cache_release(struct flame_cache *c)
 	*c = (struct flame_cache){ .max_bytes = c->max_bytes };
 }
 
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define FIRST(n) (UINT64_MAX >> (64 - 8 * (n)))
+#else
+#define FIRST(n) (UINT64_MAX << (64 - 8 * (n)))
+#endif
+#define ALL UINT64_MAX
+
+const struct flame_short_key flame_short_masks[FLAME_SHORT_KEY + 1] = {
+	{ 0, 0 }, { FIRST(1), 0 }, { FIRST(2), 0 }, { FIRST(3), 0 }, { FIRST(4), 0 }, { FIRST(5), 0 },
+	{ FIRST(6), 0 }, { FIRST(7), 0 }, { ALL, 0 }, { ALL, FIRST(1) }, { ALL, FIRST(2) }, { ALL, FIRST(3) },
+	{ ALL, FIRST(4) }, { ALL, FIRST(5) }, { ALL, FIRST(6) }, { ALL, FIRST(7) }, { ALL, ALL },
+};
+
 #define MAX_SHORT (1u << 20)	/* keys; 48 MiB at most */
 
 static void put_short(struct flame_short_cache *c, const struct flame_short_slot *slot)
 {
-	uint32_t i = flame_short_hash(slot->key, slot->len) & c->mask;
+	uint32_t i = flame_short_hash(slot->key, slot->size - 1) & c->mask;
 
-	while (c->slots[i].len)
+	while (c->slots[i].size)
 		i = (i + 1) & c->mask;
 	c->slots[i] = *slot;
 	c->nr++;
@@ -82,7 +95,7 @@ static bool grow_short(struct flame_short_cache *c)
 		return false;
 	*c = (struct flame_short_cache){ slots, (uint32_t)room - 1, 0 };
 	for (size_t i = 0; old.slots && i <= old.mask; i++) {
-		if (old.slots[i].len)
+		if (old.slots[i].size)
 			put_short(c, &old.slots[i]);
 	}
 	free(old.slots);
@@ -99,7 +112,7 @@ void flame_short_put(struct flame_short_cache *c, struct flame_short_key key, si
 	}
 	if ((!c->slots || c->nr >= c->mask / 2) && !grow_short(c))
 		return;
-	put_short(c, &(struct flame_short_slot){ key, (uint32_t)len, value });
+	put_short(c, &(struct flame_short_slot){ key, (uint32_t)len + 1, value });
 }
 
 void flame_short_release(struct flame_short_cache *c)

@@ -94,7 +94,7 @@ struct flame_short_key {
 
 struct flame_short_slot {
 	struct flame_short_key key;
-	uint32_t len;		/* 0: free */
+	uint32_t size;		/* of the key, and one; 0: free */
 	uint32_t value;
 };
 
@@ -105,21 +105,16 @@ struct flame_short_cache {
 
 #define FLAME_SHORT_KEY 16
 
+/* By the length of a key: which bits of two words are its. */
+extern const struct flame_short_key flame_short_masks[FLAME_SHORT_KEY + 1];
+
 /* The key of @len bytes at @s, where 16 bytes can be read. */
 static inline struct flame_short_key flame_short_key(const char *s, size_t len)
 {
 	struct flame_short_key key = { hash_load64(s), hash_load64(s + 8) };
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* Shifts by 64 bits or more are not defined; lengths differ too much for branches to be foreseen. */
-	unsigned int low = len < 8 ? 64 - 8 * (unsigned int)len : 0, high = len > 8 ? 128 - 8 * (unsigned int)len : 64;
-
-	key.low &= UINT64_MAX >> (low & 63) & -(uint64_t)(low < 64);
-	key.high &= UINT64_MAX >> (high & 63) & -(uint64_t)(high < 64);
-#else
-	memset(&key, 0, sizeof(key));
-	memcpy(&key, s, len);
-#endif
+	key.low &= flame_short_masks[len].low;
+	key.high &= flame_short_masks[len].high;
 	return key;
 }
 
@@ -133,15 +128,17 @@ static inline bool flame_short_get(const struct flame_short_cache *c, struct fla
 {
 	if (!c->slots)
 		return false;
-	for (uint32_t i = hash & c->mask; c->slots[i].len; i = (i + 1) & c->mask) {
+	for (uint32_t i = hash & c->mask;; i = (i + 1) & c->mask) {
 		const struct flame_short_slot *slot = &c->slots[i];
 
-		if (slot->key.low == key.low && slot->key.high == key.high && slot->len == len) {
+		/* One branch, which is mostly foreseen, in place of three. */
+		if (!((slot->key.low ^ key.low) | (slot->key.high ^ key.high) | (slot->size ^ (len + 1)))) {
 			*value = slot->value;
 			return true;
 		}
+		if (!slot->size)
+			return false;
 	}
-	return false;
 }
 
 void flame_short_put(struct flame_short_cache *c, struct flame_short_key key, size_t len, uint32_t value);

@@ -118,6 +118,7 @@ struct flame_write_options {
 	uint32_t kinds;			/* kinds that are written as annotations, where the format knows these */
 	bool numbered;			/* folded: "# samples: N" in the header, where the values do not tell how many there were */
 	bool header;			/* folded: "# event: …", "# unit: …" and "# kind: …" first */
+	unsigned int threads;		/* that may be used; up to 1: none but the caller's */
 	bool all_types;			/* formats that hold several values a sample: write all, @type first */
 	const char *name;		/* of the input, for formats that hold a name */
 };
@@ -175,6 +176,7 @@ struct flame_converter {
 	 * Return: 0, FLAME_EIO where @out has an error, FLAME_EARG for what the format cannot hold, FLAME_ENOMEM.
 	 */
 	int (*write)(const struct flame_profile *p, const struct flame_write_options *options, FILE *out);
+	bool writes_by_turns;		/* with options->threads, so that none is needed that only hands on to the file */
 	/* Optional: fold slice state @from into @rd's before finish(). */
 	void (*join)(struct flame_reader *rd, const void *from);
 };

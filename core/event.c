@@ -74,20 +74,21 @@ static bool names(const char *wanted, struct flame_span name)
 	return false;
 }
 
-static uint64_t count_samples(const struct flame_profile *p, flame_type type)
+/* Return: how many samples each type has, in one pass: there may be millions. Owned by the caller; NULL without memory. */
+static uint64_t *count_samples(const struct flame_profile *p)
 {
-	uint64_t nr = 0;
+	uint64_t *counts = calloc(flame_nr_types(p), sizeof(*counts));
 
-	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+	for (uint32_t i = 0; counts && i < flame_nr_samples(p); i++) {
 		const struct flame_sample *s = flame_sample_get(p, i);
 
-		nr += s->type == type ? s->nr_samples : 0;
+		counts[s->type] += s->nr_samples;
 	}
-	return nr;
+	return counts;
 }
 
 /* Return: the type called @event, or else named by it; one that has samples before one that has none. */
-static flame_type find_type(const struct flame_profile *p, const char *event)
+static flame_type find_type(const struct flame_profile *p, const uint64_t *counts, const char *event)
 {
 	flame_type found = 0;
 	int best = 0;
@@ -95,7 +96,7 @@ static flame_type find_type(const struct flame_profile *p, const char *event)
 	for (flame_type i = 1; i < flame_nr_types(p); i++) {
 		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
 		bool whole = name.len == strlen(event) && !memcmp(name.s, event, name.len);
-		int rank = !whole && !names(event, name) ? 0 : 1 + whole + 2 * (count_samples(p, i) > 0);
+		int rank = !whole && !names(event, name) ? 0 : 1 + whole + 2 * (counts[i] > 0);
 
 		if (rank > best) {
 			best = rank;
@@ -106,7 +107,7 @@ static flame_type find_type(const struct flame_profile *p, const char *event)
 }
 
 /* Return: "cycles (12 samples), instructions (3 samples)" without @except; owned by the caller; NULL without memory. */
-static char *list_types(const struct flame_profile *p, flame_type except)
+static char *list_types(const struct flame_profile *p, const uint64_t *counts, flame_type except)
 {
 	char *text = NULL;
 	size_t size;
@@ -115,10 +116,10 @@ static char *list_types(const struct flame_profile *p, flame_type except)
 	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
 		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
 
-		if (i == except || !count_samples(p, i))
+		if (i == except || !counts[i])
 			continue;
 		fprintf(f, "%s%.*s (%llu sample%s)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
-			name.len ? name.s : "unnamed", (unsigned long long)count_samples(p, i), count_samples(p, i) == 1 ? "" : "s");
+			name.len ? name.s : "unnamed", (unsigned long long)counts[i], counts[i] == 1 ? "" : "s");
 	}
 	if (f)
 		fclose(f);
@@ -126,10 +127,10 @@ static char *list_types(const struct flame_profile *p, flame_type except)
 }
 
 /* Return: the first type that has samples; the first of all where none has. */
-static flame_type first_type(const struct flame_profile *p)
+static flame_type first_type(const struct flame_profile *p, const uint64_t *counts)
 {
 	for (flame_type i = 1; i < flame_nr_types(p); i++) {
-		if (count_samples(p, i))
+		if (counts[i])
 			return i;
 	}
 	return 1;
@@ -137,11 +138,15 @@ static flame_type first_type(const struct flame_profile *p)
 
 flame_type flame_choose_type(const struct flame_profile *p, const char *event, struct flame_diag *diag)
 {
-	flame_type type = event ? find_type(p, event) : first_type(p);
-	char *others = list_types(p, type);
+	uint64_t *counts = count_samples(p);
+	flame_type type = !counts ? 0 : event ? find_type(p, counts, event) : first_type(p, counts);
+	char *others = counts ? list_types(p, counts, type) : NULL;
 	struct flame_span name;
 
-	if (!type) {
+	free(counts);
+	if (!counts) {
+		flame_diag_add(diag, FLAME_ERROR, "%s", flame_strerror(FLAME_ENOMEM));
+	} else if (!type) {
 		flame_diag_add(diag, FLAME_ERROR, "no event '%s' in the input; it has %s", event, others ? others : "others");
 	} else if (!event && others && *others) {
 		name = flame_string_get(p, flame_type_get(p, type)->name);
@@ -155,16 +160,18 @@ flame_type flame_choose_type(const struct flame_profile *p, const char *event, s
 void flame_explain_zero(const struct flame_profile *p, flame_type type, struct flame_diag *diag)
 {
 	struct flame_span name = flame_string_get(p, flame_type_get(p, type)->name);
-	char *others = list_types(p, type);
+	uint64_t *counts = count_samples(p);
+	char *others = counts ? list_types(p, counts, type) : NULL;
 
 	if (!others || !*others)
 		flame_diag_add(diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
 			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
-	else if (count_samples(p, type))
-		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0; there are %s. --event NAME chooses", (int)name.len,
-			       name.s, others);
+	else if (counts[type])
+		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0: --count counts its %llu sample%s; there are also %s. --event NAME chooses",
+			       (int)name.len, name.s, (unsigned long long)counts[type], counts[type] == 1 ? "" : "s", others);
 	else
 		flame_diag_add(diag, FLAME_ERROR, "no samples of %.*s; there are %s. --event NAME chooses", (int)name.len,
 			       name.s, others);
+	free(counts);
 	free(others);
 }

@@ -9,11 +9,15 @@
 #include <string.h>
 
 #include "scan.h"
-#include "table.h"
+#include "spin.h"
+#include "tables.h"
+#include "thread.h"
 
 #define NR_BATCHES 8
-#define MAX_ITEMS 1024
+#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define MAX_ITEMS 512
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
+#define EXPECTED 16	/* items, see expect_samples() */
 #define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */
 #define MAX_TEXT (1u << 20)	/* or with so many bytes of names */
 
@@ -77,8 +81,8 @@ struct flame_feeder {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	size_t nr_filled, nr_emptied;	/* batches so far; under lock */
-	bool done;			/* under lock */
+	atomic_size_t nr_filled, nr_emptied;	/* batches so far; changed under lock */
+	atomic_bool done;			/* changed under lock */
 };
 
 /* Taking batches. */
@@ -174,7 +178,7 @@ static void find_frames(struct flame_feeder *f, size_t nr)
 {
 	if (!f->find || f->nr_found >= nr)
 		return;
-	pthread_mutex_lock(&f->finding);
+	spin_lock(&f->finding);
 	for (; f->nr_found < nr; f->nr_found++) {
 		struct batch *b = &f->batches[f->nr_found % NR_BATCHES];
 
@@ -199,6 +203,19 @@ static int take_kept(struct flame_feeder *f, struct batch *b, const struct kept 
 	return flame_samples_add(f->p, b->samples + k->first_sample, k->nr_samples);
 }
 
+/* The sums of stacks that were sampled before lie anywhere in memory: they are asked for some items ahead. */
+static void expect_samples(const struct flame_feeder *f, const struct batch *b, size_t i)
+{
+	for (size_t ahead = EXPECTED; ahead; ahead -= EXPECTED / 2) {
+		const struct item *item;
+
+		if (i + ahead >= b->nr_items)
+			continue;
+		item = &b->items[i + ahead];
+		profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
+	}
+}
+
 /* In the order in which they came. */
 static int take_samples(struct flame_feeder *f, struct batch *b)
 {
@@ -208,8 +225,10 @@ static int take_samples(struct flame_feeder *f, struct batch *b)
 	for (size_t i = 0; !err && i <= b->nr_items; i++) {
 		for (; !err && next < b->nr_kept && b->kept[next].before == i; next++)
 			err = take_kept(f, b, &b->kept[next]);
-		if (!err && i < b->nr_items)
+		if (!err && i < b->nr_items) {
+			expect_samples(f, b, i);
 			err = add_samples(f, b, &b->items[i]);
+		}
 	}
 	return err;
 }
@@ -249,28 +268,43 @@ static void take(struct flame_feeder *f, size_t nr)
 	b->nr_items = b->nr_frames = b->nr_text = b->nr_marks = b->nr_kept = b->nr_samples = 0;
 }
 
+static bool is_wanted(const void *arg)
+{
+	const struct flame_feeder *f = arg;
+
+	return f->nr_emptied < f->nr_filled || f->done;
+}
+
+static bool has_room(const void *arg)
+{
+	const struct flame_feeder *f = arg;
+
+	return f->nr_filled - f->nr_emptied < NR_BATCHES;
+}
+
+static void wait_until(struct flame_feeder *f, bool (*ready)(const void *))
+{
+	spin_until(ready, f);
+	pthread_mutex_lock(&f->lock);
+	while (!ready(f))
+		pthread_cond_wait(&f->changed, &f->lock);
+	pthread_mutex_unlock(&f->lock);
+}
+
 static void *taker(void *arg)
 {
 	struct flame_feeder *f = arg;
 
-	pthread_mutex_lock(&f->lock);
 	for (;;) {
-		if (f->nr_emptied < f->nr_filled) {
-			size_t nr = f->nr_emptied;
-
-			pthread_mutex_unlock(&f->lock);
-			take(f, nr);
-			pthread_mutex_lock(&f->lock);
-			f->nr_emptied++;
-			pthread_cond_signal(&f->changed);
-		} else if (f->done) {
-			break;
-		} else {
-			pthread_cond_wait(&f->changed, &f->lock);
-		}
+		wait_until(f, is_wanted);
+		if (f->nr_emptied == f->nr_filled)
+			return NULL;
+		take(f, f->nr_emptied);
+		pthread_mutex_lock(&f->lock);
+		f->nr_emptied++;
+		pthread_cond_signal(&f->changed);
+		pthread_mutex_unlock(&f->lock);
 	}
-	pthread_mutex_unlock(&f->lock);
-	return NULL;
 }
 
 /* Filling batches. */
@@ -285,11 +319,11 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->finding, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);
+	f->threaded = threaded && flame_thread_start(&f->thread, taker, f);
 	return f;
 }
 
-/* Hand the batch over, and wait for the next one to be free. */
+/* Hand the batch over, and wait for the next one to be free. Who has filled more than the other takes finds frames for it. */
 static void hand_over(struct flame_feeder *f)
 {
 	if (!f->threaded) {
@@ -299,18 +333,10 @@ static void hand_over(struct flame_feeder *f)
 	pthread_mutex_lock(&f->lock);
 	f->nr_filled++;
 	pthread_cond_signal(&f->changed);
-	while (f->nr_filled - f->nr_emptied > NR_BATCHES - 1) {
-		size_t found = f->nr_found;
-
-		if (!f->find || found >= f->nr_filled) {
-			pthread_cond_wait(&f->changed, &f->lock);
-			continue;
-		}
-		pthread_mutex_unlock(&f->lock);
-		find_frames(f, found + 1);
-		pthread_mutex_lock(&f->lock);
-	}
 	pthread_mutex_unlock(&f->lock);
+	while (f->find && f->nr_found < f->nr_filled && f->nr_filled - f->nr_emptied > MAX_BEHIND)
+		find_frames(f, f->nr_found + 1);
+	wait_until(f, has_room);
 }
 
 static struct batch *filling(struct flame_feeder *f)
@@ -329,14 +355,17 @@ static struct batch *with_room(struct flame_feeder *f)
 	return filling(f);
 }
 
+/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
+static bool reserve_frames(struct batch *b, size_t nr)
+{
+	return array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames));
+}
+
 flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
 {
 	struct batch *b = with_room(f);
 
-	/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
-	if (!array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames)))
-		return NULL;
-	return b->frames + b->nr_frames;
+	return reserve_frames(b, nr) ? b->frames + b->nr_frames : NULL;
 }
 
 void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void *arg)
@@ -348,17 +377,17 @@ void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void
 int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
 		       uint32_t shift)
 {
-	struct batch *b;
+	struct batch *b = with_room(f);
+	uint32_t *to, before = (uint32_t)b->nr_text - shift;
 
-	if (!flame_feeder_path(f, nr))
-		return FLAME_ENOMEM;
-	b = filling(f);
-	if (!array_reserve((void **)&b->text, &b->room_text, b->nr_text + len + SCAN_SLACK, 1) ||
+	if (!reserve_frames(b, nr) ||
+	    !array_reserve((void **)&b->text, &b->room_text, b->nr_text + len + SCAN_SLACK, 1) ||
 	    !array_reserve((void **)&b->ends, &b->room_ends, b->nr_frames + nr, sizeof(*b->ends)))
 		return FLAME_ENOMEM;
 	memcpy(b->text + b->nr_text, text, len);
+	to = b->ends + b->nr_frames;
 	for (size_t i = 0; i < nr; i++)
-		b->ends[b->nr_frames + i] = ends[i] - shift + (uint32_t)b->nr_text;
+		to[i] = ends[i] + before;
 	/* The next one begins behind a separator. */
 	b->nr_text += nr ? len + 1 : 0;
 	return 0;
@@ -437,6 +466,7 @@ int flame_feeder_free(struct flame_feeder *f)
 		return 0;
 	hand_over(f);
 	if (f->threaded) {
+		find_frames(f, f->nr_filled);
 		pthread_mutex_lock(&f->lock);
 		f->done = true;
 		pthread_cond_signal(&f->changed);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * folded.c - writing folded text: one walk down the sorted call tree. The line is built in place,
- * so a frame's name is copied once for all stacks above it. Most stacks are links of a chain: they have one child, in
- * the next row, and no samples. The walk takes a chain as one step.
+ * so a frame's name is copied once for all stacks above it. Pieces of the walk are written by two threads.
  */
 #define _GNU_SOURCE
 #include "folded.h"
@@ -10,58 +9,47 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "folded_walk.h"
 #include "meta.h"
 #include "number.h"
-#include "order.h"
-#include "sort.h"
+#include "pieces.h"
 #include "tables.h"
 #include "units.h"
 #include "utf8.h"
 
-#define OUT_SIZE ((size_t)64 << 10)
 #define NAME_BLOCK 16	/* bytes that are copied at once; texts and lines have so much room behind their end */
-
-/* A stack on the way down that has brothers. */
-struct open_stack {
-	size_t child;		/* where it stands in children */
-	size_t start;		/* length of the line before its name */
-};
-
-/* What is known of 64 stacks, a bit each: the walk goes to and fro, and finds all in one line of the cache. */
-struct block {
-	uint64_t follows;	/* its caller is the row before it */
-	uint64_t branches;	/* its children are in children */
-	uint64_t summed;	/* it has a sum */
-	uint64_t stops;		/* it ends a chain */
-	uint32_t branches_before, sums_before;	/* all there are in the blocks before */
-};
-
-/* The values of a stack's samples. */
-struct sum {
-	int64_t before, value;
-};
+#define PIECE_FRAMES 8192	/* of the lines of a piece, about */
+#define PIECE_STEPS 1024
+#define LINE_KEPT ((size_t)1 << 20)	/* bytes of room that are kept for the next line */
+#define THREAD_FROM 4096	/* stacks that branch off: fewer are written before a thread has started */
 
 struct writer {
 	const struct flame_profile *p;
 	const struct flame_folded_options *options;
-	FILE *out;
-	char *buf;		/* whole lines to be written */
-	size_t nr_buf;
-	char *line;		/* the path at hand, with a ';' before each name */
-	size_t nr_line, room_line;
 	struct flame_span *names;	/* of frames, with annotations, as they stand in the line */
 	char *text;			/* that names point into */
-	struct block *blocks;
-	size_t nr_blocks;
-	/*
-	 * Children of stacks that have more than one, by caller and name. All other stacks have none
-	 * or the one in the next row, so that most of the walk needs no look-up.
-	 */
-	struct flame_pair *children;	/* key: caller, row: stack */
-	size_t nr_children;
-	uint32_t *first_child;		/* in children, of the stacks that branch, by their order */
-	struct sum *sums;		/* of the stacks that have one, by their order */
-	struct open_stack *open;
+	struct flame_walk walk;
+};
+
+/* The path at hand, with a ';' before each name; NAME_BLOCK bytes of room are behind it. */
+struct line {
+	char *text;
+	size_t len, room;
+};
+
+/* Some steps of the walk, and where it was before them. */
+struct piece {
+	struct flame_step *steps;
+	size_t nr_steps, room_steps;
+	flame_stack at;
+	flame_stack *branches;
+	size_t nr_branches, room_branches;
+	/* For the one who writes it. */
+	struct line line;
+	size_t *ends;		/* of the line at each branch */
+	size_t room_ends;
+	flame_stack *path;
+	size_t room_path;
 };
 
 static bool find_type(const struct flame_profile *p, const char *name, flame_type *type)
@@ -155,50 +143,31 @@ static bool prepare_names(struct writer *w)
 	return true;
 }
 
-static void flush(struct writer *w)
-{
-	fwrite(w->buf, 1, w->nr_buf, w->out);
-	w->nr_buf = 0;
-}
-
-static void put_line(struct writer *w, struct flame_span path, const char *numbers, size_t len)
-{
-	if (path.len + len + 1 > OUT_SIZE - w->nr_buf)
-		flush(w);
-	if (path.len + len + 1 > OUT_SIZE) {
-		fwrite(path.s, 1, path.len, w->out);
-		path.len = 0;
-	}
-	memcpy(w->buf + w->nr_buf, path.s, path.len);
-	memcpy(w->buf + w->nr_buf + path.len, numbers, len);
-	w->nr_buf += path.len + len;
-	w->buf[w->nr_buf++] = '\n';
-}
-
 static size_t put_value(char *to, const struct writer *w, flame_type type, int64_t value)
 {
 	to[0] = ' ';
 	return 1 + flame_number_write(to + 1, value, flame_type_get(w->p, type)->scale);
 }
 
-static void put_stack(struct writer *w, int64_t before, int64_t value)
+static void put_line(const struct writer *w, const struct line *line, int64_t before, int64_t value, struct flame_out *out)
 {
 	struct flame_span path = { "[unknown]", 9 };
-	char numbers[2 * (FLAME_NUMBER_MAX + 1)];
 	size_t len = 0;
+	char *d;
 
-	if (!value && !before)
-		return;
-	if (w->nr_line)
-		path = (struct flame_span){ w->line + 1, w->nr_line - 1 };
+	if (line->len)
+		path = (struct flame_span){ line->text + 1, line->len - 1 };
+	flame_out_bytes(out, path.s, path.len);
+	d = flame_out_reserve(out, 2 * (FLAME_NUMBER_MAX + 1) + 1);
 	if (w->options->before)
-		len = put_value(numbers, w, w->options->before, before);
-	len += put_value(numbers + len, w, w->options->type, value);
-	put_line(w, path, numbers, len);
+		len = put_value(d, w, w->options->before, before);
+	len += put_value(d + len, w, w->options->type, value);
+	d[len] = '\n';
+	flame_out_took(out, d + len + 1);
 }
 
 /* Append the names of @nr stacks, one behind the other in their rows. */
-static bool push_names(struct writer *w, flame_stack first, size_t nr)
+static bool push_names(const struct writer *w, struct line *line, flame_stack first, size_t nr)
 {
 	const flame_frame *frames = w->p->stacks + first;
 
@@ -206,265 +175,170 @@ static bool push_names(struct writer *w, flame_stack first, size_t nr)
 		struct flame_span name = w->names[frames[i] & ~STACK_HEAD];
 		char *to;
 
-		if (w->nr_line + name.len + NAME_BLOCK > w->room_line &&
-		    !array_reserve((void **)&w->line, &w->room_line, w->nr_line + name.len + NAME_BLOCK, 1))
+		if (line->len + name.len + NAME_BLOCK > line->room &&
+		    !array_reserve((void **)&line->text, &line->room, line->len + name.len + NAME_BLOCK, 1))
 			return false;
-		to = w->line + w->nr_line;
+		to = line->text + line->len;
 		memcpy(to, name.s, NAME_BLOCK);
 		if (name.len > NAME_BLOCK)
 			memcpy(to + NAME_BLOCK, name.s + NAME_BLOCK, name.len - NAME_BLOCK);
-		w->nr_line += name.len;
+		line->len += name.len;
 	}
 	return true;
 }
 
-static bool has_bit(uint64_t bits, flame_stack stack)
+/* The stacks from @stack down to what the root calls. Return: how many; SIZE_MAX without memory. */
+static size_t find_path(const struct flame_profile *p, flame_stack stack, flame_stack **path, size_t *room)
 {
-	return bits >> (stack % 64) & 1;
+	size_t nr = 0;
+
+	for (; stack; stack = flame_stack_caller(p, stack)) {
+		if (!array_reserve((void **)path, room, nr + 1, sizeof(**path)))
+			return SIZE_MAX;
+		(*path)[nr++] = stack;
+	}
+	return nr;
 }
 
-static uint64_t bit(flame_stack stack)
+/* Note which branches on the way to @stack end where the line ends. Return: how many there are by now. */
+static size_t note_ends(const struct piece *piece, size_t nr, flame_stack stack)
 {
-	return 1ull << (stack % 64);
+	for (; nr < piece->nr_branches && piece->branches[nr] == stack; nr++)
+		piece->ends[nr] = piece->line.len;
+	return nr;
 }
 
-/* Return: how many stacks before @stack have their bit in @bits, of a block with @before in those before it. */
-static size_t number_of(uint64_t bits, uint32_t before, flame_stack stack)
+/* The line as it was before the piece. */
+static bool begin_line(const struct writer *w, struct piece *piece)
 {
-	return before + (size_t)__builtin_popcountll(bits & (bit(stack) - 1));
-}
+	size_t nr = find_path(w->p, piece->at, &piece->path, &piece->room_path), nr_ends;
 
-static struct block *block_of(const struct writer *w, flame_stack stack)
-{
-	return &w->blocks[stack / 64];
-}
-
-static size_t sum_of(const struct writer *w, flame_stack stack)
-{
-	const struct block *b = block_of(w, stack);
-
-	return number_of(b->summed, b->sums_before, stack);
-}
-
-/* Mark the stacks that branch, and collect their children. */
-static bool survey(struct writer *w)
-{
-	uint32_t nr = flame_nr_stacks(w->p), nr_heads = flame_nr_stack_heads(w->p);
-
-	w->nr_blocks = nr / 64 + 1;
-	w->blocks = calloc(w->nr_blocks, sizeof(*w->blocks));
-	w->children = malloc((2 * (size_t)nr_heads + 1) * sizeof(*w->children));
-	if (!w->blocks || !w->children)
+	if (nr == SIZE_MAX ||
+	    !array_reserve((void **)&piece->ends, &piece->room_ends, piece->nr_branches + piece->nr_steps, sizeof(*piece->ends)))
 		return false;
-	for (size_t i = 0; i < w->nr_blocks; i++)
-		w->blocks[i].follows = ~0ull;
-	for (uint32_t i = 0; i < nr_heads; i++) {
-		flame_stack caller, stack = flame_stack_head(w->p, i, &caller);
-
-		block_of(w, stack)->follows &= ~bit(stack);
-		w->children[w->nr_children++] = (struct flame_pair){ caller, stack };
-	}
-	/* Behind the last one comes none. */
-	block_of(w, nr)->follows &= ~bit(nr);
-	for (uint32_t i = 0; i < nr_heads; i++) {
-		flame_stack caller = w->children[i].key;
-		struct block *b = block_of(w, caller);
-
-		if (!has_bit(b->branches, caller) && has_bit(block_of(w, caller + 1)->follows, caller + 1))
-			w->children[w->nr_children++] = (struct flame_pair){ caller, caller + 1 };
-		b->branches |= bit(caller);
+	piece->line.len = 0;
+	nr_ends = note_ends(piece, 0, 0);
+	while (nr--) {
+		if (!push_names(w, &piece->line, piece->path[nr], 1))
+			return false;
+		nr_ends = note_ends(piece, nr_ends, piece->path[nr]);
 	}
 	return true;
 }
 
-static bool sort_children(struct writer *w)
+static int write_piece(void *arg, void *item, struct flame_out *out)
 {
-	uint32_t *ranks = flame_frame_ranks(w->p);
-	bool ok = ranks;
+	const struct writer *w = arg;
+	struct piece *piece = item;
 
-	for (size_t i = 0; ok && i < w->nr_children; i++)
-		w->children[i].key = ranks[flame_stack_frame(w->p, w->children[i].row)];
-	ok = ok && flame_sort_pairs(w->children, w->nr_children);
-	for (size_t i = 0; ok && i < w->nr_children; i++)
-		w->children[i].key = flame_stack_caller(w->p, w->children[i].row);
-	free(ranks);
-	return ok && flame_sort_pairs(w->children, w->nr_children);
-}
-
-/* Where the children of each branch begin; they are sorted by it. */
-static bool index_children(struct writer *w)
-{
-	uint32_t nr = 0;
-
-	w->first_child = malloc((w->nr_children + 1) * sizeof(*w->first_child));
-	if (!w->first_child)
-		return false;
-	for (size_t i = 0; i < w->nr_blocks; i++) {
-		w->blocks[i].branches_before = nr;
-		nr += (uint32_t)__builtin_popcountll(w->blocks[i].branches);
-	}
-	nr = 0;
-	for (size_t i = 0; i < w->nr_children; i++) {
-		if (!i || w->children[i].key != w->children[i - 1].key)
-			w->first_child[nr++] = (uint32_t)i;
-	}
-	return true;
-}
-
-static bool is_written(const struct writer *w, const struct flame_sample *s)
-{
-	return s->type == w->options->type || (s->type == w->options->before && s->type);
-}
-
-static int add_up(struct writer *w)
-{
-	uint32_t nr_samples = flame_nr_samples(w->p), nr = 0;
-
-	for (uint32_t i = 0; i < nr_samples; i++) {
-		const struct flame_sample *s = flame_sample_get(w->p, i);
-
-		if (is_written(w, s))
-			block_of(w, s->stack)->summed |= bit(s->stack);
-	}
-	for (size_t i = 0; i < w->nr_blocks; i++) {
-		w->blocks[i].sums_before = nr;
-		nr += (uint32_t)__builtin_popcountll(w->blocks[i].summed);
-	}
-	w->sums = calloc((size_t)nr + 1, sizeof(*w->sums));
-	if (!w->sums)
+	if (!begin_line(w, piece))
 		return FLAME_ENOMEM;
-	for (uint32_t i = 0; i < nr_samples; i++) {
-		const struct flame_sample *s = flame_sample_get(w->p, i);
-		struct sum *sum = is_written(w, s) ? &w->sums[sum_of(w, s->stack)] : NULL;
-		int64_t *to = sum && s->type == w->options->type ? &sum->value : sum ? &sum->before : NULL;
+	for (size_t i = 0; i < piece->nr_steps; i++) {
+		const struct flame_step *step = &piece->steps[i];
 
-		if (to && __builtin_add_overflow(*to, s->value, to))
-			return FLAME_EOVERFLOW;
+		if (step->opens)
+			piece->ends[step->level - 1] = piece->line.len;
+		else if (!step->goes_on)
+			piece->line.len = piece->ends[step->level - 1];
+		if (!push_names(w, &piece->line, step->first, step->nr))
+			return FLAME_ENOMEM;
+		if (step->has_value)
+			put_line(w, &piece->line, step->before, step->value, out);
+	}
+	if (piece->line.room > LINE_KEPT) {
+		free(piece->line.text);
+		piece->line = (struct line){ 0 };
 	}
 	return 0;
 }
 
-/* What ends a chain: a sum, a branch, and a stack without a child in the next row. */
-static void find_stops(struct writer *w)
+/* Where the walk is now. */
+static bool begin_piece(const struct flame_walk *walk, struct piece *piece)
 {
-	for (size_t i = 0; i < w->nr_blocks; i++) {
-		struct block *b = &w->blocks[i];
-		uint64_t next = i + 1 < w->nr_blocks ? b[1].follows << 63 : 0;
-
-		b->stops = b->branches | b->summed | ~(b->follows >> 1 | next);
-	}
-}
-
-/* Return: where the chain that begins with @stack ends. */
-static flame_stack chain_end(const struct writer *w, flame_stack stack)
-{
-	size_t i = stack / 64;
-	uint64_t stops = w->blocks[i].stops & ~0ull << (stack % 64);
-
-	/* The last stack has no child, and so ends a chain. */
-	while (!stops)
-		stops = w->blocks[++i].stops;
-	return (flame_stack)(i * 64 + (size_t)__builtin_ctzll(stops));
-}
-
-/* Brothers are far from each other: fetch what the walk will see of those that it comes to soon. */
-static void fetch_brothers(const struct writer *w, size_t child)
-{
-	if (child + 8 < w->nr_children) {
-		__builtin_prefetch(block_of(w, w->children[child + 8].row));
-		__builtin_prefetch(&w->p->stacks[w->children[child + 8].row]);
-	}
-	if (child + 4 < w->nr_children)
-		__builtin_prefetch(&w->sums[sum_of(w, chain_end(w, w->children[child + 4].row))]);
-}
-
-/* Go to the next one that the same stack calls. Return: false where there is none. */
-static bool go_on(const struct writer *w, struct open_stack *open)
-{
-	size_t next = open->child + 1;
-
-	if (next == w->nr_children || w->children[next].key != w->children[open->child].key)
+	piece->at = walk->at;
+	piece->nr_steps = 0;
+	piece->nr_branches = walk->nr_branches;
+	if (!array_reserve((void **)&piece->branches, &piece->room_branches, walk->nr_branches, sizeof(*piece->branches)) ||
+	    !array_reserve((void **)&piece->steps, &piece->room_steps, PIECE_STEPS, sizeof(*piece->steps)))
 		return false;
-	open->child = next;
-	fetch_brothers(w, next);
+	for (size_t i = 0; i < walk->nr_branches; i++)
+		piece->branches[i] = walk->branches[i].stack;
 	return true;
 }
 
-/* Set *@next to the stack behind @at in the order of the lines. Return: 1, 0 for none, FLAME_ENOMEM. */
-static int go_next(struct writer *w, size_t *depth, size_t *room, flame_stack at, flame_stack *next)
+static int next_piece(void *arg, void *item)
 {
-	const struct block *b = block_of(w, at);
+	struct writer *w = arg;
+	struct piece *piece = item;
+	size_t nr_frames = 0;
+	int more = 1;
 
-	if (has_bit(b->branches, at)) {
-		if (!array_reserve((void **)&w->open, room, *depth + 1, sizeof(*w->open)))
-			return FLAME_ENOMEM;
-		w->open[(*depth)++] = (struct open_stack){
-			.child = w->first_child[number_of(b->branches, b->branches_before, at)], .start = w->nr_line,
-		};
-	} else if (has_bit(block_of(w, at + 1)->follows, at + 1)) {
-		*next = at + 1;
-		return 1;
-	} else {
-		while (*depth && !go_on(w, &w->open[*depth - 1]))
-			(*depth)--;
-		if (!*depth)
-			return 0;
-		w->nr_line = w->open[*depth - 1].start;
-	}
-	*next = w->children[w->open[*depth - 1].child].row;
-	return 1;
-}
-
-static int write_sorted(struct writer *w)
-{
-	size_t depth = 0, room = 0;
-	flame_stack at = 0, next;
-	int err;
-
-	if (!survey(w) || !sort_children(w) || !index_children(w))
+	if (!begin_piece(&w->walk, piece))
 		return FLAME_ENOMEM;
-	err = add_up(w);
-	if (err)
-		return err;
-	find_stops(w);
-	for (;;) {
-		if (has_bit(block_of(w, at)->summed, at)) {
-			const struct sum *sum = &w->sums[sum_of(w, at)];
+	while (piece->nr_steps < PIECE_STEPS && nr_frames < PIECE_FRAMES) {
+		struct flame_step *step = &piece->steps[piece->nr_steps];
 
-			put_stack(w, sum->before, sum->value);
-		}
-		err = go_next(w, &depth, &room, at, &next);
-		if (err <= 0)
-			return err;
-		at = chain_end(w, next);
-		if (!push_names(w, next, at - next + 1))
-			return FLAME_ENOMEM;
+		more = flame_walk_next(&w->walk, step);
+		if (more <= 0)
+			break;
+		nr_frames += step->has_value ? w->walk.nr_frames : 0;
+		piece->nr_steps++;
 	}
+	return more < 0 ? more : piece->nr_steps > 0;
 }
 
-static int write_in_order(struct writer *w)
+static void release_piece(struct piece *piece)
 {
+	free(piece->steps);
+	free(piece->branches);
+	free(piece->line.text);
+	free(piece->ends);
+	free(piece->path);
+}
+
+static int write_sorted(struct writer *w, FILE *file)
+{
+	struct piece *items = calloc(FLAME_PIECES, sizeof(*items));
+	struct flame_pieces pieces = { .next = next_piece, .write = write_piece, .arg = w };
+	int err = items ? flame_walk_init(&w->walk, w->p, w->options->type, w->options->before) : FLAME_ENOMEM;
+
+	for (size_t i = 0; items && i < FLAME_PIECES; i++)
+		pieces.items[i] = &items[i];
+	if (!err)
+		err = flame_pieces_write(&pieces, file, flame_nr_stack_heads(w->p) < THREAD_FROM ? 1 : w->options->threads);
+	for (size_t i = 0; items && i < FLAME_PIECES; i++)
+		release_piece(&items[i]);
+	free(items);
+	flame_walk_release(&w->walk);
+	return err;
+}
+
+static int write_in_order(struct writer *w, FILE *file)
+{
+	struct flame_out out;
+	struct line line = { 0 };
 	flame_stack *path = NULL;
 	size_t room = 0;
-	bool ok = true;
+	bool ok = flame_out_init(&out, file);
 
 	for (uint32_t i = 0; ok && i < flame_nr_samples(w->p); i++) {
 		const struct flame_sample *s = flame_sample_get(w->p, i);
-		size_t n = 0;
+		size_t n;
 
-		if (s->type != w->options->type)
+		if (s->type != w->options->type || !s->value)
 			continue;
-		for (flame_stack at = s->stack; ok && at; at = flame_stack_caller(w->p, at)) {
-			ok = array_reserve((void **)&path, &room, n + 1, sizeof(*path));
-			if (ok)
-				path[n++] = at;
-		}
-		w->nr_line = 0;
+		n = find_path(w->p, s->stack, &path, &room);
+		ok = n < SIZE_MAX;
+		line.len = 0;
 		while (ok && n)
-			ok = push_names(w, path[--n], 1);
+			ok = push_names(w, &line, path[--n], 1);
 		if (ok)
-			put_stack(w, 0, s->value);
+			put_line(w, &line, 0, s->value, &out);
 	}
+	if (ok)
+		flame_out_flush(&out);
+	flame_out_release(&out);
+	free(line.text);
 	free(path);
 	return ok ? 0 : FLAME_ENOMEM;
 }
@@ -511,8 +385,8 @@ static void write_number(const struct flame_profile *p, flame_type type, FILE *o
 
 int flame_folded_write(const struct flame_profile *p, const struct flame_folded_options *options, FILE *out)
 {
-	struct writer w = { .p = p, .options = options, .out = out, .buf = malloc(OUT_SIZE) };
-	int err = w.buf && prepare_names(&w) ? 0 : FLAME_ENOMEM;
+	struct writer w = { .p = p, .options = options };
+	int err = prepare_names(&w) ? 0 : FLAME_ENOMEM;
 
 	if (!err && options->header) {
 		flame_folded_write_header(p, options->type, out);
@@ -521,17 +395,8 @@ int flame_folded_write(const struct flame_profile *p, const struct flame_folded_
 			write_number(p, options->type, out);
 	}
 	if (!err)
-		err = flame_profile_options(p)->ordered ? write_in_order(&w) : write_sorted(&w);
-	if (!err)
-		flush(&w);
-	free(w.buf);
-	free(w.line);
+		err = flame_profile_options(p)->ordered ? write_in_order(&w, out) : write_sorted(&w, out);
 	free(w.names);
 	free(w.text);
-	free(w.blocks);
-	free(w.children);
-	free(w.first_child);
-	free(w.sums);
-	free(w.open);
 	return err ? err : ferror(out) ? FLAME_EIO : 0;
 }

@@ -22,6 +22,7 @@ struct flame_folded_options {
 	flame_type type;	/* value to write */
 	flame_type before;	/* not 0: two columns, this one first */
 	uint32_t kinds;		/* kinds that are written as annotations */
+	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
 	bool numbered;		/* and with the header "# samples: N", where the values are not numbers of samples */
 	bool header;		/* "# event: …", "# unit: …" and "# kind: …" first */
 };

@@ -1,117 +1,123 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * known.c - paths of frames, without what is known of them.
+ * known.c - a trie of blocks of bytes from the end of paths, in one table.
  */
 #include "known.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "table.h"
+#include "hash.h"
 
-#define BLOCK_FRAMES (FLAME_PREFIX_BLOCK / sizeof(flame_frame))
-#define TRIED 4096	/* paths, to see whether it is worth it */
-#define PAUSED 65536	/* paths, until it is tried again */
-#define WORTH 8		/* frames that must be found for each block that is learned */
+#define FIRST_ENTRIES 2048u	/* slots; twice as many as entries */
+#define GROWTH 8		/* few steps: each puts all entries in again; the last of them is the whole table */
+_Static_assert(FIRST_ENTRIES * GROWTH * GROWTH == FLAME_KNOWN_ENTRIES, "tables grow to 2 * FLAME_KNOWN_ENTRIES");
 
-static size_t shared_frames(const struct flame_known *k, const flame_frame *frames, size_t nr)
+/* Block @i from the end. */
+static const char *block(const char *s, size_t len, size_t i)
 {
-	size_t most = nr < k->nr_last ? nr : k->nr_last, i = 0;
+	return s + len - (i + 1) * FLAME_KNOWN_BLOCK;
+}
 
-	while (i < most && frames[i] == k->last[i])
-		i++;
+void flame_known_hash(const struct flame_known *k, const char *s, size_t len, struct flame_known_hashes *hashes)
+{
+	size_t nr = len / FLAME_KNOWN_BLOCK;
+	uint64_t hash = HASH_C;
+
+	hashes->nr = nr < FLAME_KNOWN_BLOCKS ? nr : FLAME_KNOWN_BLOCKS;
+	for (size_t i = 0; i < hashes->nr; i++) {
+		const char *at = block(s, len, i);
+
+		hash = hash_mix(hash_load64(at) ^ HASH_A, hash_load64(at + 8) ^ HASH_B) ^ hash_mix(hash, HASH_A);
+		hashes->blocks[i] = (uint32_t)hash;
+		if (k->entries)
+			__builtin_prefetch(&k->entries[hashes->blocks[i] & k->mask]);
+	}
+}
+
+static const struct flame_known_entry *find(const struct flame_known *k, const char *text, uint32_t hash,
+					    uint32_t behind)
+{
+	uint64_t a = hash_load64(text), b = hash_load64(text + 8);
+
+	for (uint32_t i = hash & k->mask; k->entries[i].id; i = (i + 1) & k->mask) {
+		const struct flame_known_entry *e = &k->entries[i];
+
+		if (e->text[0] == a && e->text[1] == b && e->behind == behind)
+			return e;
+	}
+	return NULL;
+}
+
+size_t flame_known_find(const struct flame_known *k, const char *s, size_t len, const struct flame_known_hashes *hashes,
+			const struct flame_known_entry **found)
+{
+	size_t i = 0;
+
+	*found = NULL;
+	for (; k->entries && i < hashes->nr; i++) {
+		const struct flame_known_entry *e = find(k, block(s, len, i), hashes->blocks[i], *found ? (*found)->id : 0);
+
+		if (!e)
+			break;
+		*found = e;
+	}
 	return i;
 }
 
-/* Remember the blocks of a path behind the first @known, the last of which is @id. */
-static int learn(struct flame_known *k, struct flame_feeder *feeder, const flame_frame *frames, const uint32_t *hashes,
-		 size_t known, size_t nr, uint32_t id)
+bool flame_known_make_room(struct flame_known *k)
 {
-	int err = 0;
-
-	for (size_t i = known; !err && i < nr; i++) {
-		struct flame_prefix prefix = { .before = id, .hash = hashes[i], .nr_frames = (uint16_t)((i + 1) * BLOCK_FRAMES) };
-
-		memcpy(prefix.text, frames + i * BLOCK_FRAMES, FLAME_PREFIX_BLOCK);
-		id = flame_prefix_add(&k->prefixes, &prefix);
-		err = id ? flame_feeder_mark(feeder, id, prefix.nr_frames) : FLAME_ENOMEM;
-	}
-	return err;
-}
-
-/* Feed the frames behind the first feed->skip. */
-static int feed_rest(struct flame_known *k, struct flame_feeder *feeder, const flame_frame *frames, size_t nr,
-		     struct flame_feed *feed)
-{
-	flame_frame *to = flame_feeder_path(feeder, nr - feed->skip);
-
-	if (!to || !array_reserve((void **)&k->last, &k->room_last, nr + 1, sizeof(*k->last)))
-		return FLAME_ENOMEM;
-	memcpy(to, frames + feed->skip, (nr - feed->skip) * sizeof(*to));
-	memcpy(k->last, frames, nr * sizeof(*to));
-	k->nr_last = nr;
-	k->last_skip = feed->skip;
-	feed->nr = (uint32_t)(nr - feed->skip);
-	return flame_feeder_add(feeder, feed);
-}
-
-/* Return: true where blocks of the next path shall be looked for. */
-static bool is_worth_it(struct flame_known *k)
-{
-	if (k->nr_paused) {
-		k->nr_paused--;
+	if (k->nr < FLAME_KNOWN_ENTRIES)
 		return false;
-	}
-	if (k->nr_tried++ == TRIED) {
-		if (k->nr_found < k->nr_learned * WORTH)
-			k->nr_paused = PAUSED;
-		k->nr_tried = 0;
-		k->nr_found = k->nr_learned = 0;
-	}
+	memset(k->entries, 0, ((size_t)k->mask + 1) * sizeof(*k->entries));
+	k->nr = 0;
 	return true;
 }
 
-/* A path that has little in common with the one before. */
-static int add_apart(struct flame_known *k, struct flame_feeder *feeder, const flame_frame *frames, size_t nr,
-		     struct flame_feed *feed)
+static void place(struct flame_known *k, const struct flame_known_entry *e)
 {
-	const char *bytes = (const char *)frames;
-	const struct flame_prefix *found;
-	uint32_t hashes[FLAME_PREFIX_BLOCKS];
-	size_t nr_blocks = flame_prefix_hash(bytes, nr * sizeof(*frames), hashes), known;
-	int err;
+	uint32_t i = e->hash & k->mask;
 
-	if (flame_prefix_make_room(&k->prefixes))
-		flame_feeder_forget(feeder);
-	flame_prefix_prefetch(&k->prefixes, hashes, nr_blocks);
-	known = flame_prefix_find(&k->prefixes, bytes, hashes, nr_blocks, &found);
-	if (found) {
-		feed->skip = found->nr_frames;
-		feed->mark = found->id;
-	}
-	k->nr_found += feed->skip;
-	k->nr_learned += nr_blocks - known;
-	err = feed_rest(k, feeder, frames, nr, feed);
-	return err ? err : learn(k, feeder, frames, hashes, known, nr_blocks, feed->mark);
+	while (k->entries[i].id)
+		i = (i + 1) & k->mask;
+	k->entries[i] = *e;
 }
 
-int flame_known_add(struct flame_known *k, struct flame_feeder *feeder, const flame_frame *frames, size_t nr,
-		    struct flame_feed *feed)
+static bool grow(struct flame_known *k)
 {
-	size_t shared = shared_frames(k, frames, nr);
+	struct flame_known_entry *old = k->entries;
+	size_t nr_old = old ? (size_t)k->mask + 1 : 0, nr = old ? nr_old * GROWTH : FIRST_ENTRIES * 2;
 
-	if (shared && shared >= k->last_skip && shared * 2 >= nr) {
-		feed->same = true;
-		feed->skip = (uint32_t)shared;
-	} else if (nr >= BLOCK_FRAMES && is_worth_it(k)) {
-		return add_apart(k, feeder, frames, nr, feed);
+	k->entries = calloc(nr, sizeof(*k->entries));
+	if (!k->entries) {
+		k->entries = old;
+		return false;
 	}
-	return feed_rest(k, feeder, frames, nr, feed);
+	k->mask = (uint32_t)nr - 1;
+	for (size_t i = 0; i < nr_old; i++) {
+		if (old[i].id)
+			place(k, &old[i]);
+	}
+	free(old);
+	return true;
+}
+
+uint32_t flame_known_add(struct flame_known *k, const char *s, size_t len, const struct flame_known_hashes *hashes,
+			 size_t nr, uint32_t behind, uint32_t nr_frames)
+{
+	const char *text = block(s, len, nr);
+	struct flame_known_entry e = { .hash = hashes->blocks[nr], .behind = behind, .nr_frames = nr_frames };
+
+	if ((!k->entries || k->nr > k->mask / 2) && !grow(k))
+		return 0;
+	memcpy(e.text, text, FLAME_KNOWN_BLOCK);
+	e.id = ++k->nr;
+	place(k, &e);
+	return e.id;
 }
 
 void flame_known_release(struct flame_known *k)
 {
-	flame_prefix_release(&k->prefixes);
-	free(k->last);
+	free(k->entries);
 	*k = (struct flame_known){ 0 };
 }

@@ -30,7 +30,6 @@ static const struct look reports[] = {
 };
 
 static const struct look looks[] = {
-	{ START("MOJ"), NULL, "a binary file of austin (MOJO); let its own tool make text of it: mojo2austin FILE FILE.austin" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
 	{ START("\x04\x08"), NULL, "a Ruby Marshal dump, as stackprof writes; let stackprof make JSON of it: stackprof --json FILE" },
 	{ NULL, 0, " flat%   sum%", "the text of pprof -top, which has no stacks; give the profile that it was made from" },

@@ -10,6 +10,26 @@ static bool add_digit(int64_t *value, char c, bool negative)
 	       !__builtin_add_overflow(*value, negative ? '0' - c : c - '0', value);
 }
 
+#define PLAIN_DIGITS 18		/* that cannot overflow */
+
+/* Counts are mostly plain digits. Return: false where @s is not, or too long. */
+static inline bool parse_plain(struct flame_span s, int64_t *value)
+{
+	int64_t v = 0;
+
+	if (!s.len || s.len > PLAIN_DIGITS)
+		return false;
+	for (size_t i = 0; i < s.len; i++) {
+		unsigned int digit = (unsigned char)s.s[i] - (unsigned int)'0';
+
+		if (digit > 9)
+			return false;
+		v = v * 10 + digit;
+	}
+	*value = v;
+	return true;
+}
+
 enum flame_number_result flame_number_parse(struct flame_span s, struct flame_number *number)
 {
 	bool negative = s.len && s.s[0] == '-', ok = true;
@@ -17,6 +37,8 @@ enum flame_number_result flame_number_parse(struct flame_span s, struct flame_nu
 	const char *dot;
 
 	*number = (struct flame_number){ 0 };
+	if (parse_plain(s, &number->value))
+		return FLAME_NUMBER_OK;
 	if (i == end || s.s[i] < '0' || s.s[i] > '9')
 		return FLAME_NUMBER_NONE;
 	dot = memchr(s.s, '.', s.len);

@@ -127,7 +127,7 @@ static enum flame_pb_result skip_group(struct flame_pb *pb, const char **at, uin
 	return FLAME_PB_FIELD;
 }
 
-enum flame_pb_result flame_pb_next(struct flame_pb *pb, struct flame_pb_field *field)
+enum flame_pb_result flame_pb_next_any(struct flame_pb *pb, struct flame_pb_field *field)
 {
 	const char *at = pb->at;
 

@@ -66,8 +66,39 @@ static inline const char *flame_pb_varint(const char *at, const char *end, uint6
 	return flame_pb_long_varint(at, end, value);
 }
 
+/*
+ * Read the varint that ends before @at, of those that @start begins with.
+ * Return: where it begins; NULL where what ends there is none, or is longer than FLAME_PB_VARINT_MAX bytes.
+ */
+static inline const char *flame_pb_varint_before(const char *start, const char *at, uint64_t *value)
+{
+	const char *least = at - start > FLAME_PB_VARINT_MAX ? at - FLAME_PB_VARINT_MAX : start;
+	uint64_t v;
+
+	if (at == start || at[-1] & 0x80)
+		return NULL;
+	v = (unsigned char)*--at;
+	while (at > least && at[-1] & 0x80)
+		v = v << 7 | (*--at & 0x7f);
+	*value = v;
+	return at > start && at[-1] & 0x80 ? NULL : at;
+}
+
+/* The rest of flame_pb_next(), for other fields than short ones of bytes. */
+enum flame_pb_result flame_pb_next_any(struct flame_pb *pb, struct flame_pb_field *field);
+
 /* Take the next field. @field is set only for FLAME_PB_FIELD. */
-enum flame_pb_result flame_pb_next(struct flame_pb *pb, struct flame_pb_field *field);
+static inline enum flame_pb_result flame_pb_next(struct flame_pb *pb, struct flame_pb_field *field)
+{
+	const unsigned char *at = (const unsigned char *)pb->at;
+
+	if (pb->end - pb->at < 2 || (at[0] & 0x87) != FLAME_PB_BYTES || at[0] < 8 || at[1] > 0x7f ||
+	    at[1] > pb->end - pb->at - 2)
+		return flame_pb_next_any(pb, field);
+	*field = (struct flame_pb_field){ (uint32_t)at[0] >> 3, FLAME_PB_BYTES, 0, { pb->at + 2, at[1] } };
+	pb->at += 2 + at[1];
+	return FLAME_PB_FIELD;
+}
 
 /*
  * A repeated number may come as one field each or packed into one field's bytes. Take the next of

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "pages.h"
 #include "tables.h"
 
 #define MAX_SCALE 18	/* decimal digits that fit int64_t */
@@ -88,16 +89,21 @@ int flame_type_convert(struct flame_profile *p, flame_type type, flame_string un
 /* Samples. */
 
 /* Stacks that came one after the other share a cache line of slots; beyond that they are scattered. */
-static uint32_t sample_hash(const struct flame_sample *s)
+static uint32_t sample_hash(flame_stack stack, flame_task task)
 {
-	uint32_t line = hash_pair(s->stack / 16, s->task * 31 + s->type);
+	uint32_t line = hash_pair(stack / 16, task);
 
-	return line * 16 + s->stack % 16;
+	return line * 16 + stack % 16;
+}
+
+static bool same_run(const struct flame_sample *a, const struct flame_sample *b)
+{
+	return a->stack == b->stack && a->task == b->task;
 }
 
 static bool same_place(const struct flame_sample *a, const struct flame_sample *b)
 {
-	return a->stack == b->stack && a->task == b->task && a->type == b->type;
+	return same_run(a, b) && a->type == b->type;
 }
 
 /* Return: the row of the sample with @s's stack, task and type, or -1; the index must be there. */
@@ -106,9 +112,11 @@ static int64_t find_indexed(const struct flame_profile *p, const struct flame_sa
 	const struct index *x = &p->sample_index;
 	uint32_t row;
 
-	for (uint32_t i = sample_hash(s) & x->mask; (row = x->slots[i]); i = (i + 1) & x->mask) {
-		if (same_place(&p->samples[row - 1], s))
-			return row - 1;
+	for (uint32_t i = sample_hash(s->stack, s->task) & x->mask; (row = x->slots[i]); i = (i + 1) & x->mask) {
+		for (size_t k = row - 1; k < p->nr_samples && same_run(&p->samples[k], s); k++) {
+			if (p->samples[k].type == s->type)
+				return (int64_t)k;
+		}
 	}
 	return -1;
 }
@@ -116,13 +124,33 @@ static int64_t find_indexed(const struct flame_profile *p, const struct flame_sa
 /* Have room in the index for one more sample than there are, with all of them in it. */
 static bool make_sample_index(struct flame_profile *p)
 {
+	struct index *x = &p->sample_index;
 	bool ok = true;
 
-	while (ok && (!p->sample_index.slots || p->nr_samples >= p->sample_index.mask / 2))
-		ok = index_grow(&p->sample_index);
-	for (size_t i = p->sample_index.nr; ok && i < p->nr_samples; i++)
-		index_put(&p->sample_index, sample_hash(&p->samples[i]), (uint32_t)i + 1);
+	while (ok && (!x->slots || x->nr + (p->nr_samples - p->nr_indexed) >= x->mask / 2)) {
+		ok = index_grow(x);
+		p->nr_indexed = ok ? 0 : p->nr_indexed;
+	}
+	for (; ok && p->nr_indexed < p->nr_samples; p->nr_indexed++) {
+		const struct flame_sample *s = &p->samples[p->nr_indexed];
+
+		if (!p->nr_indexed || !same_run(s, s - 1))
+			index_put(x, sample_hash(s->stack, s->task), (uint32_t)p->nr_indexed + 1);
+	}
 	return ok;
+}
+
+void profile_expect_samples(const struct flame_profile *p, flame_stack stack, bool slot_is_near)
+{
+	const struct index *x = &p->sample_index;
+	uint32_t i = sample_hash(stack, 0) & x->mask;
+
+	if (!x->slots)
+		return;
+	if (!slot_is_near)
+		__builtin_prefetch(&x->slots[i]);
+	else if (x->slots[i])
+		__builtin_prefetch(&p->samples[x->slots[i] - 1]);
 }
 
 /* Return: the sample to add @s to, or NULL; p->error may be set. */
@@ -135,7 +163,7 @@ static struct flame_sample *sample_find(struct flame_profile *p, const struct fl
 			       &p->samples[p->nr_samples - 1] : NULL;
 	if (!flame_stack_has_samples(p, s->stack))
 		return NULL;
-	if (p->sample_index.nr < p->nr_samples && !make_sample_index(p)) {
+	if (p->nr_indexed < p->nr_samples && !make_sample_index(p)) {
 		profile_fail(p, FLAME_ENOMEM);
 		return NULL;
 	}
@@ -200,11 +228,20 @@ int flame_samples_add(struct flame_profile *p, const struct flame_sample *sample
 	return err;
 }
 
+void flame_samples_expect(struct flame_profile *p, size_t nr)
+{
+	if (!p->error && nr < UINT32_MAX && array_reserve((void **)&p->samples, &p->room_samples, nr, sizeof(*p->samples)))
+		flame_pages_advise(p->samples, nr * sizeof(*p->samples));
+}
+
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)
 {
 	struct flame_sample s = *sample;
-	int err = flame_type_rescale(p, s.type, scale);
+	int err;
 
+	if (flame_type_get(p, s.type)->scale == scale)
+		return flame_sample_add(p, sample);
+	err = flame_type_rescale(p, s.type, scale);
 	if (err)
 		return err;
 	if (!scale_up(&s.value, flame_type_get(p, s.type)->scale - scale))
@@ -220,6 +257,7 @@ static void sum_again(struct flame_profile *p)
 
 	free(p->sample_index.slots);
 	p->sample_index = (struct index){ 0 };
+	p->nr_indexed = 0;
 	p->samples = NULL;
 	p->nr_samples = p->room_samples = 0;
 	memset(p->is_sampled, 0, (p->nr_stacks / 64 + 1) * sizeof(*p->is_sampled));

@@ -194,8 +194,10 @@ void flame_stack_push_paths(struct flame_profile *p, struct flame_path *paths, s
 	size_t nr_open = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		if (paths[i].done < paths[i].nr)
-			open[nr_open++] = &paths[i];
+		if (paths[i].done == paths[i].nr)
+			continue;
+		__builtin_prefetch(&p->stacks[path_top(&paths[i]) + 1]);
+		open[nr_open++] = &paths[i];
 	}
 	while (nr_open) {
 		for (size_t i = 0; i < nr_open;) {

@@ -17,6 +17,7 @@
 #define HAS_USER (1u << FLAME_NR_STACK_TRAITS)
 #define UNSURE_ROOT (1u << (FLAME_NR_STACK_TRAITS + 1))	/* begins with a function whose name is not known */
 #define IN_LIBC (1u << (FLAME_NR_STACK_TRAITS + 2))	/* of the frames outside of the kernel, the last is the C library's */
+#define HAS_NAME ((uint32_t)FLAME_TRAIT_TASK)	/* one of its frames has a name; what a task is tells nothing of a stack */
 #define DEPTH_SHIFT (FLAME_NR_STACK_TRAITS + 3)
 #define DEPTH_MAX ((1u << (32 - DEPTH_SHIFT)) - 1)
 
@@ -69,14 +70,17 @@ static uint32_t depth_of(uint32_t bits)
 /* The bits of the stack that @frame makes of one with the bits @caller. */
 static uint32_t child(uint32_t caller, uint32_t frame)
 {
-	uint32_t depth = depth_of(caller), traits = frame & STACK_TRAITS;
+	uint32_t depth = depth_of(caller), traits = frame & STACK_TRAITS & ~HAS_NAME;
 
 	/* The C library starts programs: where its symbols are missing that is no harm. */
 	if (!depth && frame & FLAME_TRAIT_LIBC && frame & FLAME_TRAIT_UNKNOWN)
 		traits = (traits & ~(uint32_t)FLAME_TRAIT_UNKNOWN) | FLAME_TRAIT_ROOT;
 	else if (!depth && frame & FLAME_TRAIT_UNKNOWN && !(frame & FLAME_TRAIT_NOWHERE))
 		traits |= UNSURE_ROOT;
-	if (depth >= ROOT_DEPTH)
+	/* glibc 2.43 calls main without a frame pointer, and walks go on from there into data: no callers are missing. */
+	if (frame & FLAME_TRAIT_START || (frame & FLAME_TRAIT_MAIN && !(caller & HAS_NAME)))
+		caller &= ~((uint32_t)FLAME_TRAIT_UNKNOWN | UNSURE_ROOT);
+	else if (depth >= ROOT_DEPTH)
 		traits &= ~(uint32_t)FLAME_TRAIT_ROOT;
 	/* What the kernel calls is the kernel: not all profilers say so of each frame. */
 	if (!((frame | caller) & FLAME_TRAIT_KERNEL) && !(frame & FLAME_TRAIT_TASK)) {
@@ -84,6 +88,7 @@ static uint32_t child(uint32_t caller, uint32_t frame)
 		caller &= ~IN_LIBC;
 		traits |= frame & FLAME_TRAITS_IN_LIBC && !(frame & FLAME_TRAIT_ROOT) ? IN_LIBC : 0;
 	}
+	traits |= frame & (FLAME_TRAIT_TASK | FLAME_TRAIT_UNKNOWN) ? 0 : HAS_NAME;
 	if (!(frame & FLAME_TRAIT_TASK) && depth < DEPTH_MAX)
 		depth++;
 	return ((caller | traits) & ((1u << DEPTH_SHIFT) - 1)) | depth << DEPTH_SHIFT;

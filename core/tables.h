@@ -70,8 +70,12 @@ struct flame_profile {
 
 	struct flame_sample *samples;
 	size_t nr_samples, room_samples;
-	/* Holds row + 1. Made only when a stack is sampled again: many inputs have none twice. */
+	/*
+	 * Holds row + 1 of the first of each run of samples of one stack and task: several types of one come one after
+	 * the other. Made only when a stack is sampled again: many inputs have none twice.
+	 */
 	struct index sample_index;
+	size_t nr_indexed;		/* samples that it knows of */
 	uint64_t *is_sampled;	/* a bit a stack: some sample has it */
 	size_t room_is_sampled;
 	uint64_t lost;
@@ -92,6 +96,12 @@ static inline uint32_t profile_fail(struct flame_profile *p, int err)
 		 ? (profile_fail(p, FLAME_EOVERFLOW), false)                                               \
 		 : array_reserve((void **)&(p)->what, &(p)->room_##what, (p)->nr_##what + 1,       \
 				 sizeof(*(p)->what)) || (profile_fail(p, FLAME_ENOMEM), false))
+
+/*
+ * Samples of @stack and of no task will be added: have memory fetch their slot in the index; or, where that was done some
+ * time ago, the samples that they will be added to.
+ */
+void profile_expect_samples(const struct flame_profile *p, flame_stack stack, bool slot_is_near);
 
 /* Room for @nr more stacks. Return: false after a failure. */
 bool profile_reserve_stacks(struct flame_profile *p, size_t nr);

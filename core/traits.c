@@ -18,6 +18,7 @@
 #define IDLE FLAME_TRAIT_IDLE
 #define WAIT FLAME_TRAIT_WAIT
 #define SCHED (FLAME_TRAIT_SCHED | FLAME_TRAIT_KERNEL)
+#define START (FLAME_TRAIT_START | ROOT)
 #define NOT_JAVA (FLAME_TRAIT_UNKNOWN | FLAME_TRAIT_JVM)
 
 struct named {
@@ -58,9 +59,9 @@ static const struct named names[] = {
 	{ "__epoll_wait", WAIT },
 	{ "__futex_abstimed_wait_common", WAIT },
 	{ "__libc_init_first", ROOT },
-	{ "__libc_start_call_main", ROOT },
-	{ "__libc_start_main", ROOT },
-	{ "__libc_start_main_impl", ROOT },
+	{ "__libc_start_call_main", START },
+	{ "__libc_start_main", START },
+	{ "__libc_start_main_impl", START },
 	{ "__lll_lock_wait", WAIT },
 	{ "__poll", WAIT },
 	{ "__psynch_cvwait", WAIT },
@@ -111,7 +112,7 @@ static const struct named names[] = {
 	{ "luaV_execute", FLAME_TRAIT_LOOP },
 	{ "mach_msg2_trap", WAIT },
 	{ "mach_msg_trap", WAIT },
-	{ "main", ROOT },
+	{ "main", ROOT | FLAME_TRAIT_MAIN },
 	{ "main.main", ROOT | FLAME_TRAIT_GO },
 	{ "mwait_idle", KIDLE },
 	{ "mwait_idle_with_hints.constprop.0", KIDLE },
@@ -160,7 +161,8 @@ static const struct named prefixes[] = {
 	{ "[guest.kernel", KERNEL },
 	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
-	{ "__libc_start_main@", ROOT },
+	{ "_TAIL_CALL_", FLAME_TRAIT_PYTHON_LOOP | FLAME_TRAIT_PYTHON },
+	{ "__libc_start_main@", START },
 	{ "_dl_", FLAME_TRAIT_LIBC },
 	{ "_rust_", FLAME_TRAIT_RUST },
 	{ "asm_common_interrupt", KERNEL },
@@ -201,6 +203,7 @@ static const struct named modules[] = {
 	{ "libnode.so", FLAME_TRAIT_NODE },
 	{ "libpthread", FLAME_TRAIT_LIBC },
 	{ "libpython", FLAME_TRAIT_PYTHON },
+	{ "python3", FLAME_TRAIT_PYTHON },
 	{ "vmlinux", FLAME_TRAIT_KERNEL },
 };
 
@@ -388,6 +391,9 @@ uint32_t flame_frame_traits(const struct flame_profile *p, flame_frame row)
 	traits |= traits_of_start(span_module_base(module.len ? module : in), modules, sizeof(modules) / sizeof(*modules));
 	if (!(traits & (FLAME_TRAIT_TRUNCATED | FLAME_TRAIT_MISSED)))
 		traits = unknown_traits(name, module, traits);
+	/* From 3.14 on the interpreter is a function for each instruction, whose names are stripped. */
+	if (traits & UNKNOWN && traits & FLAME_TRAIT_PYTHON)
+		traits |= FLAME_TRAIT_PYTHON_LOOP;
 	if (info->kind == FLAME_JIT && !(traits & (UNKNOWN | FLAME_TRAIT_LOOP)) && !is_machinery(name))
 		traits |= FLAME_TRAIT_SCRIPT;
 	return traits;

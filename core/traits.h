@@ -32,6 +32,8 @@ enum flame_trait {
 	FLAME_TRAIT_NOWHERE = 1 << 19,	/* unknown, and so is its file */
 	FLAME_TRAIT_WAIT = 1 << 20,	/* a thread waits: epoll_wait, Unsafe.park */
 	FLAME_TRAIT_SCHED = 1 << 21,	/* a thread was switched out: __schedule */
+	FLAME_TRAIT_START = 1 << 22,	/* a root that nothing but the start of a program leads to */
+	FLAME_TRAIT_MAIN = 1 << 23,	/* called main: what starts programs leads to it, if only unknown frames stand before it */
 };
 
 #define FLAME_NR_STACK_TRAITS 17

@@ -239,6 +239,8 @@ static const struct {
 	{ "\t1 f(int (*)(char)) const+0x1 (/opt/app)", "1", "f(int (*)(char)) const+0x1", "/opt/app", false },
 	{ "\t1 f (/usr/lib/x (deleted))", "1", "f", "/usr/lib/x (deleted)", false },
 	{ "\t1 f (inlined)", "1", "f", "", true },
+	{ "\t1 f+0x3 (/opt/app+0x66ad0d)", "1", "f+0x3", "/opt/app", false },
+	{ "\t1 [unknown] ([kernel.kallsyms]+0x1f)", "1", "[unknown]", "[kernel.kallsyms]", false },
 	{ "\t1 f(int)", "1", "f(int)", "", false },
 	{ "\t1 f+0x3", "1", "f+0x3", "", false },
 	{ "\t1 (/opt/app)", "1", "", "/opt/app", false },

@@ -197,6 +197,54 @@ static void test_sums(void **state)
 	flame_profile_free(p);
 }
 
+/* Samples of several types and tasks, alone and in runs, in any order: each is added to the one it belongs to. */
+static void test_sums_random(void **state)
+{
+	enum { STACKS = 40, TASKS = 4, TYPES = 3 };
+	struct flame_profile_options o = { .keep_task = true };
+	struct flame_profile *p = flame_profile_new(&o);
+	int64_t want[STACKS + 1][TASKS][TYPES + 1] = { 0 };
+	uint32_t seed = 1;
+
+	(void)state;
+	for (uint32_t i = 1; i <= TYPES; i++) {
+		char name[] = { (char)('a' + i), '\0' };
+
+		assert_int_equal(flame_type_row(p, &(struct flame_type_info){ .name = flame_intern(p, name, 1) }), i);
+	}
+	for (int i = 1; i < TASKS; i++)
+		assert_int_equal(flame_task_row(p, &(struct flame_task_info){ i, i, 0 }), i);
+	for (int i = 0; i < 20000; i++) {
+		flame_stack stack = 0;
+		struct flame_sample s[TYPES];
+		uint32_t depth = 1 + text_random(&seed, STACKS), task = text_random(&seed, TASKS);
+		uint32_t from = 1 + text_random(&seed, TYPES), nr = 1 + text_random(&seed, TYPES - from + 1);
+
+		for (uint32_t k = 1; k <= depth; k++) {
+			struct flame_frame_info info = { .line = k % 2, .name = flame_intern(p, "xyz", 1 + k % 3) };
+
+			stack = flame_stack_push(p, stack, flame_frame_row(p, &info));
+		}
+		for (uint32_t k = 0; k < nr; k++) {
+			s[k] = (struct flame_sample){ stack, task, from + k, 1 + i % 7, 1 };
+			want[depth][task][from + k] += s[k].value;
+		}
+		assert_int_equal(flame_samples_add(p, s, nr), 0);
+	}
+	for (uint32_t i = 0; i < flame_nr_samples(p); i++) {
+		const struct flame_sample *s = flame_sample_get(p, i);
+		uint32_t depth = 0;
+
+		for (flame_stack at = s->stack; at; at = flame_stack_caller(p, at))
+			depth++;
+		assert_int_equal(s->value, want[depth][s->task][s->type]);
+		want[depth][s->task][s->type] = -1;	/* none comes twice */
+	}
+	for (size_t i = 0; i < sizeof(want) / sizeof(int64_t); i++)
+		assert_true((&want[0][0][0])[i] <= 0);
+	flame_profile_free(p);
+}
+
 static void test_tasks(void **state)
 {
 	struct flame_profile_options o = { .keep_task = true };
@@ -396,7 +444,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings), cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_stacks_random), cmocka_unit_test(test_push_all),
-		cmocka_unit_test(test_sums), cmocka_unit_test(test_tasks),
+		cmocka_unit_test(test_sums), cmocka_unit_test(test_sums_random), cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_roots), cmocka_unit_test(test_ordered),
 		cmocka_unit_test(test_count), cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_rescale), cmocka_unit_test(test_join),

@@ -34,7 +34,31 @@ static void check_varint(const char *s, size_t len, bool ok, uint64_t want)
 		assert_ptr_equal(end, text.s + len);
 		assert_true(value == want);
 	}
+	value = 0;
+	end = flame_pb_varint_before(text.s, text.s + len, &value);
+	assert_int_equal(end != NULL, ok);
+	if (ok) {
+		assert_ptr_equal(end, text.s);
+		assert_true(value == want);
+	}
 	free((char *)text.s);
+}
+
+/* Numbers one after the other are found from the end, too. */
+static void test_varint_before(void **state)
+{
+	static const char text[] = "\x05\x80\x01\xff\x7f\x00";
+	static const uint64_t want[] = { 0, 16383, 128, 5 };
+	const char *at = text + sizeof(text) - 1;
+	uint64_t value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+		at = flame_pb_varint_before(text, at, &value);
+		assert_non_null(at);
+		assert_true(value == want[i]);
+	}
+	assert_ptr_equal(at, text);
 }
 
 static void test_varint(void **state)
@@ -238,7 +262,7 @@ static void test_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_varint),
+		cmocka_unit_test(test_varint), cmocka_unit_test(test_varint_before),
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_changed),

@@ -348,6 +348,30 @@ static void a_common_start_is_a_root(void **state)
 	flame_quality_release(&q);
 }
 
+/* Frame pointers end in what calls main where glibc 2.43 has none, and the walk in data. */
+static void what_lies_below_the_start_is_nothing(void **state)
+{
+	struct flame_profile *p = new_profile("count", FLAME_VALUE_ON_CPU);
+	struct flame_quality q;
+
+	(void)state;
+	add(p, "[unknown];[unknown];__libc_start_call_main;main;a;b", 500);
+	add(p, "[unknown];[unknown];[libc.so.6]!/usr/lib/libc.so.6;main;a;b", 500);
+	q = check(p);
+	assert_null(flame_quality_find(&q, "rootless"));
+	assert_true(q.shares.rootless == 0 && q.shares.unknown_any == 0);
+	flame_quality_release(&q);
+
+	/* No other root starts programs wherever it stands. */
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "[unknown];[unknown];clone;a;b", 500);
+	add(p, "[unknown];f;g;main;a;[unknown]", 500);
+	q = check(p);
+	assert_found(&q, "rootless", FLAME_ERROR, 100);
+	assert_true(q.shares.unknown_any == 1);
+	flame_quality_release(&q);
+}
+
 static void only_native_profilers_see_roots(void **state)
 {
 	struct flame_quality_options options = { .format = "jfr" };
@@ -847,6 +871,7 @@ int main(void)
 		cmocka_unit_test(stacks_without_frame_pointers_have_no_root),
 		cmocka_unit_test(remedies_know_the_recorder_and_the_language),
 		cmocka_unit_test(a_common_start_is_a_root),
+		cmocka_unit_test(what_lies_below_the_start_is_nothing),
 		cmocka_unit_test(only_native_profilers_see_roots),
 		cmocka_unit_test(kernel_threads_are_whole),
 		cmocka_unit_test(deep_stacks_are_cut),

@@ -334,10 +334,11 @@ static void test_numbers(void **state)
 {
 	static const double shares[] = { 0,	 0.005,	 0.015, 1.005, 12.345, 33.335,
 					 66.665, 99.995, 100,	250,   -0.125, -3.5 };
-	static struct svg_out out;
+	struct flame_out out;
 	char want[64], got[64];
 
 	(void)state;
+	assert_true(flame_out_init(&out, NULL));
 	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
 		out.nr = 0;
 		svg_percent(&out, shares[i]);
@@ -362,6 +363,7 @@ static void test_numbers(void **state)
 	svg_grouped(&out, "999");
 	assert_string_equal(strndupa(out.buf, out.nr),
 			    "-9223372036854775808-0.512-1,234,567.8901999");
+	flame_out_release(&out);
 }
 
 static void test_shapes(void **state)

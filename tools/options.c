@@ -3,8 +3,10 @@
 #include "options.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../core/threshold.h"
 
@@ -919,6 +921,26 @@ static int check_diff(const struct tool *tool)
 	return -1;
 }
 
+/* A directory that is not there has no symbols, and nothing else would tell that its name is mistyped. */
+static void check_directories(const struct tool *tool)
+{
+	const struct { const char *option, *path; } directories[] = {
+		{ "symbols", tool->read.symbol_dir }, { "symfs", tool->read.symfs },
+	};
+
+	for (size_t i = 0; !tool->quiet && i < sizeof(directories) / sizeof(*directories); i++) {
+		const char *path = directories[i].path;
+		struct stat st;
+
+		if (!path || !*path)
+			continue;
+		if (stat(path, &st))
+			tool_message(tool, "warning", "--%s %s: %s: no symbols are found there", directories[i].option, path, strerror(errno));
+		else if (!S_ISDIR(st.st_mode))
+			tool_message(tool, "warning", "--%s %s: it is no directory: no symbols are found there", directories[i].option, path);
+	}
+}
+
 static int check(struct tool *tool)
 {
 	char *wrong = flame_transform_check(&tool->transform);
@@ -982,7 +1004,9 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 	}
 	if (status < 0)
 		status = check(tool);
-	if (status < 0)
+	if (status < 0) {
+		check_directories(tool);
 		tool_prepare_memory();
+	}
 	return status;
 }

@@ -93,6 +93,8 @@ int tool_parse(struct tool *tool, int argc, char **argv);
 
 /* Tell malloc() how much to take at a time, before the bulk of it is taken. */
 void tool_prepare_memory(void);
+/* The bulk is to come, of the profile in the file @path: if that is large, none of it is put into small pages. */
+void tool_align_memory(const char *path);
 
 /* Read input number @i and apply the stack options. Return: NULL after printing why. */
 struct flame_profile *tool_read(struct tool *tool, size_t i);
@@ -124,11 +126,16 @@ void tool_message(const struct tool *tool, const char *severity, const char *for
 struct tool_output {
 	FILE *file;		/* to be written to */
 	FILE *below;		/* what a thread writes @file's bytes to; NULL: there is none */
+	char *buffer;		/* owned; NULL: the stream's own */
 	char *temporary;	/* owned; NULL for standard output, devices and pipes */
 };
 
 /* Return: 0, or 1 after printing why. */
 int tool_open_output(const struct tool *tool, struct tool_output *out);
+/* From now on the system is given large pieces, each beginning with a page, which it takes in half the time. */
+void tool_buffer_output(struct tool_output *out);
+/* From now on a thread writes to the file what is written to out->file, if threads may be used. */
+void tool_drain_output(const struct tool *tool, struct tool_output *out);
 /* Remove what is not complete. For handlers of signals that end the program; one that has none does so by itself. */
 void tool_remove_unfinished(void);
 /* @err: how writing went. Return: the status to exit with, after printing what failed. */

@@ -18,6 +18,8 @@
 #include "options.h"
 #include "progress.h"
 
+#define OUTPUT_BUFFER ((size_t)256 << 10)
+
 /* Names and paths go to a terminal: nothing in them may act on it. */
 void tool_print_safe(FILE *out, const char *s)
 {
@@ -111,6 +113,7 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 		tool_message(tool, "error", "no input: give a file, or pipe a profile in. %s --help tells more", tool->name);
 		return NULL;
 	}
+	tool_align_memory(tool->inputs[i]);
 	progress_start(&progress, tool, i);
 	err = flame_read(&p, tool->inputs[i], &tool->read, &diag);
 	progress_stop(&progress);
@@ -261,7 +264,7 @@ static int open_temporary(const char *path, struct tool_output *out)
 	return out->file ? 0 : -1;
 }
 
-static int open_output(const struct tool *tool, struct tool_output *out)
+int tool_open_output(const struct tool *tool, struct tool_output *out)
 {
 	*out = (struct tool_output){ .file = stdout };
 	signal(SIGPIPE, SIG_IGN);
@@ -279,16 +282,28 @@ static int open_output(const struct tool *tool, struct tool_output *out)
 	return 1;
 }
 
-int tool_open_output(const struct tool *tool, struct tool_output *out)
+void tool_buffer_output(struct tool_output *out)
 {
-	int status = open_output(tool, out);
-	FILE *drain = !status && flame_thread_count(&tool->read) > 1 ? drain_open(fileno(out->file)) : NULL;
+	out->buffer = malloc(OUTPUT_BUFFER);
+	if (out->buffer)
+		setvbuf(out->file, out->buffer, _IOFBF, OUTPUT_BUFFER);
+}
+
+void tool_drain_output(const struct tool *tool, struct tool_output *out)
+{
+	FILE *drain = flame_thread_count(&tool->read) > 1 ? drain_open(fileno(out->file)) : NULL;
 
 	if (drain) {
 		out->below = out->file;
 		out->file = drain;
 	}
-	return status;
+}
+
+/* Standard output may be written to again, and at the end of the program: it gets a buffer of its own. */
+static void release_buffer(struct tool_output *out)
+{
+	if (out->file != stdout || (!fflush(stdout) && !setvbuf(stdout, NULL, _IONBF, 0)))
+		free(out->buffer);
 }
 
 /* Back to the stream that was opened. Return: 0, or FLAME_EIO with errno. */
@@ -326,11 +341,13 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 	const char *path = tool->output && strcmp(tool->output, "-") ? tool->output : NULL;
 
 	if (err) {
-		int error = close_drain(out) ? errno : 0;
+		int error = errno;
 
+		if (close_drain(out))
+			error = errno;
 		if (out->file != stdout)
 			fclose(out->file);
-		errno = error ? error : errno;
+		errno = error;
 	} else {
 		err = finish_output(out, path);
 	}
@@ -338,6 +355,8 @@ int tool_close_output(const struct tool *tool, struct tool_output *out, int err)
 		tool_message(tool, "error", "cannot write %s: %s", path ? path : "standard output", strerror(errno));
 	else if (err && err != FLAME_EARG)	/* that one the caller explains */
 		tool_message(tool, "error", "%s", flame_strerror(err));
+	if (out->buffer)
+		release_buffer(out);
 	if (out->temporary) {
 		handle_signals(end_unfinished, SIG_DFL);
 		unfinished = NULL;

@@ -47,8 +47,10 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 	check_total(tool, p, svg.type);
 	status = tool_open_output(tool, &out);
 	if (!status) {
-		int err = flame_svg_write(p, &svg, out.file);
+		int err;
 
+		tool_buffer_output(&out);
+		err = flame_svg_write(p, &svg, out.file);
 		if (err == FLAME_EARG)
 			tool_message(tool, "error", "negative values can only be drawn as a difference of two profiles: fgdiff BEFORE AFTER");
 		if (err == FLAME_EIO && svg.palette_map && !ferror(out.file)) {
@@ -70,6 +72,11 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 
 	if (tool_open_output(tool, &out))
 		return 1;
+	if (writer->writes_by_turns)
+		tool_buffer_output(&out);
+	else
+		tool_drain_output(tool, &out);
+	write.threads = flame_thread_count(&tool->read);
 	if (!flame_is_differential(p, &write.before, &write.type))
 		write.before = 0;
 	write.kinds = flame_profile_options(p)->kinds;

@@ -15,6 +15,7 @@
 #include "../order.h"
 #include "../sort.h"
 #include "../table.h"
+#include "../thread.h"
 #include "chart.h"
 
 #define AHEAD 12
@@ -42,6 +43,7 @@ struct head_before {
 struct node {
 	flame_stack stack;
 	uint32_t caller;	/* index in nodes */
+	flame_frame frame;
 	struct sums sums;
 };
 
@@ -54,7 +56,8 @@ struct builder {
 	struct head_sums *sums;		/* of stacks that do not follow their caller */
 	struct head_before *befores;	/* NULL: no differential, widths are what there is now */
 	size_t nr_heads;
-	int heads_err;
+	uint32_t *head_nodes;		/* how many nodes there were with that of the head; 0: it is none */
+	uint32_t *ranks;		/* of frames, by name */
 	struct node *nodes;		/* to be drawn; by stack, the highest first, then the lowest */
 	size_t nr_nodes, room_nodes;
 	struct sums all;
@@ -89,7 +92,8 @@ static int collect_heads(struct builder *b)
 	b->nr_heads = flame_nr_stack_heads(b->p);
 	b->heads = malloc((b->nr_heads + 1) * sizeof(*b->heads));
 	b->sums = calloc(b->nr_heads + 1, sizeof(*b->sums));
-	if (!b->heads || !b->sums)
+	b->head_nodes = malloc((b->nr_heads + 1) * sizeof(*b->head_nodes));
+	if (!b->heads || !b->sums || !b->head_nodes)
 		return FLAME_ENOMEM;
 	if (b->options->before || b->options->view != FLAME_VIEW_AFTER) {
 		b->befores = calloc(b->nr_heads + 1, sizeof(*b->befores));
@@ -113,8 +117,12 @@ static void add_head(const struct builder *b, struct sums *to, uint32_t head)
 	to->before += b->befores ? b->befores[head].before : 0;
 }
 
-static void keep_head(struct builder *b, size_t head, const struct sums *sums)
+/* The stack of @head was looked at last. */
+static void keep_head(struct builder *b, size_t head, flame_stack stack, const struct sums *sums)
 {
+	bool is_node = b->nr_nodes && b->nodes[b->nr_nodes - 1].stack == stack;
+
+	b->head_nodes[head] = is_node ? (uint32_t)b->nr_nodes : 0;
 	b->sums[head] = (struct head_sums){ sums->now, sums->nr_frames };
 	if (b->befores)
 		b->befores[head] = (struct head_before){ sums->before, sums->width };
@@ -226,6 +234,9 @@ static int sum_stacks(struct builder *b)
 	flame_stack top = flame_nr_stacks(b->p), bottom, caller, i;
 	int err = 0;
 
+	/* Mostly there are fewer. Memory that is not touched costs nothing. */
+	if (!array_reserve((void **)&b->nodes, &b->room_nodes, b->nr_heads + 1, sizeof(*b->nodes)))
+		return FLAME_ENOMEM;
 	do {
 		struct sums sums = { 0 };
 
@@ -246,7 +257,7 @@ static int sum_stacks(struct builder *b)
 				err = add_node(b, i, &sums);
 		}
 		if (nr)
-			keep_head(b, nr - 1, &sums);
+			keep_head(b, nr - 1, bottom, &sums);
 		else
 			b->all = sums;
 		top = bottom;
@@ -254,55 +265,85 @@ static int sum_stacks(struct builder *b)
 	return err;
 }
 
-/* Nodes from the lowest stack up, each with the index of its caller's node; 0 is the root. */
+static void reverse_nodes(struct builder *b)
+{
+	for (size_t i = 0, k = b->nr_nodes - 1; i < k; i++, k--) {
+		struct node swap = b->nodes[i];
+
+		b->nodes[i] = b->nodes[k];
+		b->nodes[k] = swap;
+	}
+}
+
+/*
+ * Nodes from the lowest stack up, each with the index of its caller's node, which is as wide and so there; 0 is the root. It is
+ * the node before, but for heads, which are in the order of their callers.
+ */
 static int link_nodes(struct builder *b)
 {
 	struct node root = { .sums = b->all };
-	size_t n;
+	uint32_t caller = 0;
 
 	if (!array_reserve((void **)&b->nodes, &b->room_nodes, b->nr_nodes + 1, sizeof(*b->nodes)))
 		return FLAME_ENOMEM;
 	b->nodes[b->nr_nodes++] = root;
-	n = b->nr_nodes;
-	for (size_t i = 0; i < n / 2; i++) {
-		struct node swap = b->nodes[i];
+	reverse_nodes(b);
+	for (uint32_t i = 1; i < b->nr_nodes; i++)
+		b->nodes[i].caller = i - 1;
+	for (size_t i = 0; i < b->nr_heads; i++) {
+		uint32_t node = b->head_nodes[b->heads[i].row];
 
-		b->nodes[i] = b->nodes[n - 1 - i];
-		b->nodes[n - 1 - i] = swap;
-	}
-	for (size_t i = 1; i < n; i++) {
-		flame_stack caller = flame_stack_caller(b->p, b->nodes[i].stack);
-		/* Mostly it is the node before. */
-		size_t low = b->nodes[i - 1].stack == caller ? i - 1 : 0, high = i;
-
-		while (high - low > 1) {
-			size_t mid = low + (high - low) / 2;
-
-			*(b->nodes[mid].stack <= caller ? &low : &high) = mid;
-		}
-		b->nodes[i].caller = (uint32_t)low;
+		if (!node)
+			continue;
+		while (b->nodes[caller].stack < b->heads[i].key)
+			caller++;
+		b->nodes[b->nr_nodes - node].caller = caller;
 	}
 	return 0;
 }
 
-/* Return: nodes but the root by caller, siblings by name; key is the caller. NULL without memory. */
-static struct flame_pair *sort_siblings(const struct builder *b)
+/* Who was called by whom: node i's children are rows[first[i]] up to rows[first[i + 1]], by name. */
+struct children {
+	uint32_t *rows, *first;	/* owned */
+};
+
+/* Return: nodes but the root, by name; NULL without memory. */
+static struct flame_pair *sort_by_name(struct builder *b)
 {
 	struct flame_pair *order = malloc(b->nr_nodes * sizeof(*order));
-	uint32_t *ranks = flame_frame_ranks(b->p);
-	bool ok = order && ranks;
 
-	for (uint32_t i = 1; ok && i < b->nr_nodes; i++)
-		order[i - 1] = (struct flame_pair){ ranks[flame_stack_frame(b->p, b->nodes[i].stack)], i };
-	ok = ok && flame_sort_pairs(order, b->nr_nodes - 1);
-	for (uint32_t i = 0; ok && i + 1 < b->nr_nodes; i++)
-		order[i].key = b->nodes[order[i].row].caller;
-	ok = ok && flame_sort_pairs(order, b->nr_nodes - 1);
-	free(ranks);
-	if (ok)
+	for (uint32_t i = 1; order && i < b->nr_nodes; i++) {
+		struct node *node = &b->nodes[i];
+
+		node->frame = flame_stack_frame(b->p, node->stack);
+		order[i - 1] = (struct flame_pair){ b->ranks[node->frame], i };
+	}
+	if (order && flame_sort_pairs(order, b->nr_nodes - 1))
 		return order;
 	free(order);
 	return NULL;
+}
+
+static int find_children(struct builder *b, struct children *c)
+{
+	struct flame_pair *order = sort_by_name(b);
+	size_t nr = b->nr_nodes;
+	uint32_t *first = c->first = calloc(nr + 2, sizeof(*c->first));
+
+	c->rows = malloc(nr * sizeof(*c->rows));
+	if (!order || !first || !c->rows) {
+		free(order);
+		return FLAME_ENOMEM;
+	}
+	/* Where a node's children begin stands one further on until they are there. */
+	for (size_t i = 1; i < nr; i++)
+		first[b->nodes[i].caller + 2]++;
+	for (size_t i = 1; i <= nr; i++)
+		first[i + 1] += first[i];
+	for (size_t i = 0; i + 1 < nr; i++)
+		c->rows[first[b->nodes[order[i].row].caller + 1]++] = order[i].row;
+	free(order);
+	return 0;
 }
 
 static struct flame_box node_box(const struct builder *b, uint32_t node, uint32_t depth, int64_t start)
@@ -310,7 +351,7 @@ static struct flame_box node_box(const struct builder *b, uint32_t node, uint32_
 	const struct sums *s = &b->nodes[node].sums;
 
 	return (struct flame_box){
-		.frame = flame_stack_frame(b->p, b->nodes[node].stack),
+		.frame = b->nodes[node].frame,
 		.stack = b->nodes[node].stack,
 		.depth = depth,
 		.nr_frames = 1,
@@ -324,14 +365,15 @@ static struct flame_box node_box(const struct builder *b, uint32_t node, uint32_
 	};
 }
 
-/* A box that is being filled: its children are order[next .. end). */
+/* A box that is being filled. */
 struct open_box {
-	uint32_t box, node;
-	uint32_t next;
+	uint32_t box;
+	uint32_t next, end;	/* of the children that are not on it yet */
 	int64_t edge;		/* where its next child starts */
 	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
 };
 
+/* There is room for it. */
 static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
 {
 	const struct flame_box *box = &layout->boxes[open->box];
@@ -352,92 +394,131 @@ static void add_rest(struct flame_layout *layout, const struct builder *b, const
 	};
 }
 
-static void place(struct flame_layout *layout, const struct builder *b, const struct flame_pair *order,
-		  const uint32_t *first, struct open_box *open)
-{
-	uint32_t nr_order = (uint32_t)b->nr_nodes - 1;
-	size_t depth = 0;
+/* Boxes that are being filled, the innermost last. */
+struct open_boxes {
+	struct open_box *items;
+	size_t room;
+};
 
+static int place(struct flame_layout *layout, const struct builder *b, const struct children *c, struct open_boxes *boxes)
+{
+	struct open_box *open;
+	size_t depth = 0, room = 0;
+
+	/* Rests are few: most boxes are of a node. */
+	if (!array_reserve((void **)&boxes->items, &boxes->room, 1, sizeof(*boxes->items)) ||
+	    !array_reserve((void **)&layout->boxes, &room, b->nr_nodes + b->nr_nodes / 16 + 2, sizeof(*layout->boxes)))
+		return FLAME_ENOMEM;
 	layout->boxes[layout->nr_boxes++] = node_box(b, 0, 0, 0);
-	open[0] = (struct open_box){ .next = first[0], .nr_hidden = b->all.nr_frames };
+	open = boxes->items;
+	open[0] = (struct open_box){ 0, c->first[0], c->first[1], 0, b->all.nr_frames };
 	for (;;) {
 		struct open_box *top = &open[depth];
 		const struct sums *s;
 		uint32_t node;
 
-		if (top->next == nr_order || order[top->next].key != top->node) {
+		if (!array_reserve((void **)&layout->boxes, &room, layout->nr_boxes + 1, sizeof(*layout->boxes)))
+			return FLAME_ENOMEM;
+		if (top->next == top->end) {
 			add_rest(layout, b, top);
 			if (!depth--)
-				return;
+				return 0;
 			continue;
 		}
-		node = order[top->next++].row;
+		if (!array_reserve((void **)&boxes->items, &boxes->room, depth + 2, sizeof(*boxes->items)))
+			return FLAME_ENOMEM;
+		open = boxes->items;
+		top = &open[depth++];
+		node = c->rows[top->next++];
+		/* The one beside it, in a while. */
+		__builtin_prefetch(&b->nodes[c->rows[top->next == top->end ? top->next - 1 : top->next]]);
 		s = &b->nodes[node].sums;
-		open[depth + 1] = (struct open_box){ layout->nr_boxes, node, first[node], top->edge, s->nr_frames - 1 };
-		layout->boxes[layout->nr_boxes] = node_box(b, node, (uint32_t)depth + 1, top->edge);
+		open[depth] = (struct open_box){ layout->nr_boxes, c->first[node], c->first[node + 1], top->edge, s->nr_frames - 1 };
+		layout->boxes[layout->nr_boxes] = node_box(b, node, (uint32_t)depth, top->edge);
 		layout->boxes[layout->nr_boxes++].caller = top->box;
 		top->edge += s->width;
 		top->nr_hidden -= s->nr_frames;
-		depth++;
 	}
 }
 
-static int place_nodes(struct flame_layout *layout, const struct builder *b)
+static int place_nodes(struct flame_layout *layout, struct builder *b)
 {
-	struct flame_pair *order = sort_siblings(b);
-	uint32_t *first = malloc(b->nr_nodes * sizeof(*first));
-	struct open_box *open = malloc(b->nr_nodes * sizeof(*open));
-	uint32_t nr_order = (uint32_t)b->nr_nodes - 1;
-	int err = FLAME_ENOMEM;
+	struct children children = { 0 };
+	struct open_boxes open = { 0 };
+	int err = find_children(b, &children);
 
-	layout->boxes = malloc(2 * b->nr_nodes * sizeof(*layout->boxes));
-	if (!order || !first || !open || !layout->boxes)
-		goto out;
-	for (size_t i = 0; i < b->nr_nodes; i++)
-		first[i] = nr_order;
-	for (uint32_t i = nr_order; i-- > 0;)
-		first[order[i].key] = i;
-	place(layout, b, order, first, open);
-	err = 0;
-out:
-	free(order);
-	free(first);
-	free(open);
+	if (!err)
+		err = place(layout, b, &children, &open);
+	free(children.rows);
+	free(children.first);
+	free(open.items);
 	return err;
 }
 
-static void *collect_heads_too(void *arg)
+static int find_ranks(struct builder *b)
 {
-	struct builder *b = arg;
+	b->ranks = flame_frame_ranks(b->p);
+	return b->ranks ? 0 : FLAME_ENOMEM;
+}
 
-	b->heads_err = collect_heads(b);
+/* A part of the work, which needs none of the others that run meanwhile. */
+struct job {
+	int (*work)(struct builder *b);
+	struct builder *b;
+	int err;
+	bool started;	/* on a thread of its own */
+	pthread_t thread;
+};
+
+static void *run_job(void *arg)
+{
+	struct job *job = arg;
+
+	job->err = job->work(job->b);
 	return NULL;
 }
 
-/* Both are lists to be sorted, of which neither needs the other. */
-static int collect(struct builder *b)
+static void start_job(struct job *job)
 {
-	pthread_t thread;
-	int err;
+	const struct builder *b = job->b;
 
-	if (b->options->threads < 2 || flame_nr_stack_heads(b->p) < SPLIT_FROM ||
-	    pthread_create(&thread, NULL, collect_heads_too, b)) {
-		err = collect_selves(b);
-		return err ? err : collect_heads(b);
-	}
+	job->started = b->options->threads > 1 && flame_nr_stack_heads(b->p) >= SPLIT_FROM &&
+		       flame_thread_start(&job->thread, run_job, job);
+}
+
+/* Return: how it went; it is done here where no thread does it. */
+static int end_job(struct job *job)
+{
+	if (job->started)
+		pthread_join(job->thread, NULL);
+	else
+		run_job(job);
+	return job->err;
+}
+
+/* The sums of all stacks, and how their frames are ordered. */
+static int sum_up(struct builder *b)
+{
+	struct job heads = { collect_heads, b, 0, false, 0 }, ranks = { find_ranks, b, 0, false, 0 };
+	int err, heads_err, ranks_err;
+
+	start_job(&heads);
+	start_job(&ranks);
 	err = collect_selves(b);
-	pthread_join(thread, NULL);
-	return err ? err : b->heads_err;
+	heads_err = end_job(&heads);
+	err = err ? err : heads_err;
+	if (!err)
+		err = sum_stacks(b);
+	ranks_err = end_job(&ranks);
+	return err ? err : ranks_err;
 }
 
 static int lay_out_sorted(struct flame_layout *layout, const struct flame_profile *p,
 			  const struct flame_layout_options *options)
 {
 	struct builder b = { .p = p, .options = options };
-	int err = collect(&b);
+	int err = sum_up(&b);
 
-	if (!err)
-		err = sum_stacks(&b);
 	if (!err && (!b.all.now || !b.all.width))
 		err = FLAME_EEMPTY;
 	if (!err)
@@ -451,6 +532,8 @@ static int lay_out_sorted(struct flame_layout *layout, const struct flame_profil
 	free(b.heads);
 	free(b.sums);
 	free(b.befores);
+	free(b.head_nodes);
+	free(b.ranks);
 	free(b.nodes);
 	return err;
 }

@@ -18,38 +18,38 @@
 #define BOLD 1.18		/* how much wider bold type is */
 #define FONT_FAMILY "Verdana, &quot;DejaVu Sans&quot;, Geneva, sans-serif"
 
-static void put_coordinate(struct svg_out *out, const char *name, double v)
+static void put_coordinate(struct flame_out *out, const char *name, double v)
 {
-	svg_puts(out, name);
+	flame_out_string(out, name);
 	svg_tenths(out, llrint(v * 10));
-	svg_puts(out, "\"");
+	flame_out_string(out, "\"");
 }
 
-static void put_string(struct svg_out *out, const char *name, const char *value)
+static void put_string(struct flame_out *out, const char *name, const char *value)
 {
-	svg_puts(out, name);
+	flame_out_string(out, name);
 	svg_escaped(out, svg_span(value));
-	svg_puts(out, "\"");
+	flame_out_string(out, "\"");
 }
 
-static void put_text_start(struct svg_out *out, const char *class, double x, double y)
+static void put_text_start(struct flame_out *out, const char *class, double x, double y)
 {
-	svg_puts(out, "<text class=\"");
-	svg_puts(out, class);
+	flame_out_string(out, "<text class=\"");
+	flame_out_string(out, class);
 	put_coordinate(out, "\" x=\"", x);
 	put_coordinate(out, " y=\"", y);
 }
 
 static void put_prologue(struct picture *pic)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
-	svg_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
-	svg_puts(out, "<!-- Flame graph by fgtools -->\n");
+	flame_out_string(out, "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n");
+	flame_out_string(out, "<!-- Flame graph by fgtools -->\n");
 	if (pic->o->notes) {
-		svg_puts(out, "<!-- NOTES: ");
+		flame_out_string(out, "<!-- NOTES: ");
 		svg_comment(out, pic->o->notes);
-		svg_puts(out, " -->\n");
+		flame_out_string(out, " -->\n");
 	}
 }
 
@@ -57,11 +57,11 @@ static void put_prologue(struct picture *pic)
 static void put_viewer_data(struct picture *pic)
 {
 	const struct flame_svg_options *o = pic->o;
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
 	put_string(out, " data-unit=\"", pic->countname);
 	put_string(out, " data-nametype=\"", pic->nametype);
-	svg_puts(out, " data-base=\"");
+	flame_out_string(out, " data-base=\"");
 	svg_int(out, pic->base);
 	svg_printf(out, "\" data-decimals=\"%u\" data-factor=\"%.17g\"", pic->decimals,
 		   pic->factor);
@@ -69,51 +69,51 @@ static void put_viewer_data(struct picture *pic)
 	put_coordinate(out, " data-size=\"", pic->font.size);
 	if (o->fontwidth > 0)
 		svg_printf(out, " data-advance=\"%g\"", o->fontwidth);
-	svg_puts(out, " data-advances=\"");
-	svg_put_advances(out);
-	svg_puts(out, "\"");
+	flame_out_string(out, " data-advances=\"");
+	svg_advances(out);
+	flame_out_string(out, "\"");
 	put_coordinate(out, " data-top=\"", pic->top);
 	put_coordinate(out, " data-legend=\"", pic->legend_y);
 	if (o->width <= 0)
-		svg_puts(out, " data-fluid=\"1\"");
+		flame_out_string(out, " data-fluid=\"1\"");
 	if (o->before)
 		svg_printf(out, " data-before=\"%lld\" data-ratio=\"%.17g\" data-digits=\"%u\"", (long long)pic->layout.before,
 			   pic->ratio, pic->digits);
 	if (o->negate)
-		svg_puts(out, " data-negate=\"1\"");
+		flame_out_string(out, " data-negate=\"1\"");
 }
 
 static void put_root(struct picture *pic)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
-	svg_puts(out,
+	flame_out_string(out,
 		 "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" class=\"flamegraph\"");
 	if (pic->o->width > 0) {
 		put_coordinate(out, " width=\"", pic->width);
 		put_coordinate(out, " height=\"", pic->height);
 	} else {
-		svg_puts(out, " width=\"100%\"");
+		flame_out_string(out, " width=\"100%\"");
 	}
-	svg_puts(out, " viewBox=\"0 0 ");
+	flame_out_string(out, " viewBox=\"0 0 ");
 	svg_tenths(out, llrint(pic->width * 10));
 	put_coordinate(out, " ", pic->height);
-	svg_puts(out, " font-family=\"");
+	flame_out_string(out, " font-family=\"");
 	if (pic->o->fonttype)
 		svg_escaped(out, svg_span(pic->o->fonttype));
 	else
-		svg_puts(out, FONT_FAMILY);
+		flame_out_string(out, FONT_FAMILY);
 	put_coordinate(out, "\" font-size=\"", pic->font.size);
 	put_string(out, " role=\"img\" aria-label=\"", pic->title);
 	put_viewer_data(pic);
-	svg_puts(out, ">\n");
+	flame_out_string(out, ">\n");
 }
 
 static void put_style(struct picture *pic)
 {
-	svg_puts(&pic->out, "<style><![CDATA[\n");
-	svg_bytes(&pic->out, flame_viewer_css, flame_viewer_css_len);
-	svg_puts(&pic->out, "]]></style>\n");
+	flame_out_string(&pic->out, "<style><![CDATA[\n");
+	flame_out_bytes(&pic->out, flame_viewer_css, flame_viewer_css_len);
+	flame_out_string(&pic->out, "]]></style>\n");
 }
 
 static void put_definitions(struct picture *pic)
@@ -132,15 +132,15 @@ static void put_definitions(struct picture *pic)
 		"<stop offset=\"5%%\" stop-color=\"%s\"/><stop offset=\"95%%\" stop-color=\"%s\"/>"
 		"</linearGradient>\n",
 		top, bottom);
-	svg_puts(&pic->out,
+	flame_out_string(&pic->out,
 		 "<pattern id=\"fg-rest\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
 		 "<rect width=\"6\" height=\"6\" fill=\"#e4e4e4\"/>"
 		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#b4b4b4\"/></pattern>\n");
-	svg_puts(&pic->out,
+	flame_out_string(&pic->out,
 		 "<pattern id=\"fg-gone\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
 		 "<rect width=\"6\" height=\"6\" fill=\"#eef4ff\"/>"
 		 "<path d=\"M-1 1l2-2M0 6l6-6M5 7l2-2\" stroke=\"#cfdff8\"/></pattern>\n");
-	svg_puts(&pic->out, "</defs>\n<rect class=\"bg\" width=\"100%\" height=\"100%\""
+	flame_out_string(&pic->out, "</defs>\n<rect class=\"bg\" width=\"100%\" height=\"100%\""
 			    " fill=\"url(#fg-bg)\"/>\n");
 }
 
@@ -149,17 +149,17 @@ static void put_heading(struct picture *pic, const char *class, const char *text
 {
 	const struct svg_font font = { strcmp(class, "title") == 0 ? size * BOLD : size,
 				       pic->font.fixed };
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 	struct flame_span shown = svg_span(text);
 	bool cut;
 
 	put_text_start(out, class, pic->width / 2, y);
 	put_coordinate(out, " text-anchor=\"middle\" font-size=\"", size);
 	put_string(out, " data-text=\"", text);
-	svg_puts(out, ">");
+	flame_out_string(out, ">");
 	shown.len = svg_text_fit(&font, shown, pic->width - 2 * SVG_XPAD, &cut);
 	svg_escaped(out, shown);
-	svg_puts(out, cut ? "..</text>\n" : "</text>\n");
+	flame_out_string(out, cut ? "..</text>\n" : "</text>\n");
 }
 
 /* Nanoseconds and bytes once more, as people read them. */
@@ -170,8 +170,8 @@ static void put_amount(struct picture *pic)
 	if (pic->o->before || pic->factor < 1 || pic->factor > 1 ||
 	    !flame_amount(text, pic->base, pic->decimals, svg_span(pic->countname)))
 		return;
-	svg_puts(&pic->out, " = ");
-	svg_puts(&pic->out, text);
+	flame_out_string(&pic->out, " = ");
+	flame_out_string(&pic->out, text);
 }
 
 /* Of a differential, also where its counts before were scaled. */
@@ -192,19 +192,19 @@ static int64_t measured_before(const struct picture *pic)
 /* The unit is here: what the widths mean. */
 static void put_total(struct picture *pic)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
 	put_text_start(out, "total", SVG_XPAD, pic->bar_y);
-	svg_puts(out, ">");
+	flame_out_string(out, ">");
 	if (pic->o->before) {
 		svg_count(pic, measured_before(pic));
-		svg_puts(out, pic->o->negate ? " after, " : " before, ");
+		flame_out_string(out, pic->o->negate ? " after, " : " before, ");
 	}
 	svg_count(pic, pic->base);
-	svg_puts(out, " ");
+	flame_out_string(out, " ");
 	svg_escaped(out, svg_span(pic->countname));
 	put_amount(pic);
-	svg_puts(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n"
+	flame_out_string(out, pic->o->before ? pic->o->negate ? " before</text>\n" : " now</text>\n"
 				     : "</text>\n");
 }
 
@@ -228,7 +228,7 @@ static void put_min_width(struct picture *pic)
 
 static void put_notes(struct picture *pic)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 	uint64_t hidden = pic->layout.nr_hidden;
 	double y = pic->notes_y;
 	char text[24];
@@ -237,20 +237,20 @@ static void put_notes(struct picture *pic)
 		put_text_start(out, "note", SVG_XPAD, y);
 		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
 		snprintf(text, sizeof(text), "%llu", (unsigned long long)hidden);
-		svg_puts(out, ">");
+		flame_out_string(out, ">");
 		svg_grouped(out, text);
-		svg_puts(out, hidden == 1 ? " frame narrower than " : " frames narrower than ");
+		flame_out_string(out, hidden == 1 ? " frame narrower than " : " frames narrower than ");
 		put_min_width(pic);
-		svg_puts(out, hidden == 1 ? " is hatched or left out</text>\n"
+		flame_out_string(out, hidden == 1 ? " is hatched or left out</text>\n"
 					  : " are hatched or left out</text>\n");
 		y += pic->font.size + 4;
 	}
 	for (size_t i = 0; i < pic->nr_remarks; i++) {
 		put_text_start(out, "note", SVG_XPAD, y);
 		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
-		svg_puts(out, ">");
+		flame_out_string(out, ">");
 		svg_escaped(out, svg_span(pic->remarks[i]));
-		svg_puts(out, "</text>\n");
+		flame_out_string(out, "</text>\n");
 		y += pic->font.size + 4;
 	}
 	if (svg_is_low(pic)) {
@@ -263,9 +263,9 @@ static void put_notes(struct picture *pic)
 
 static void put_legend_entry(struct picture *pic, const struct legend_entry *e, double x, double y)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
-	svg_puts(out, "<g class=\"key\">");
+	flame_out_string(out, "<g class=\"key\">");
 	put_coordinate(out, "<rect x=\"", x);
 	put_coordinate(out, " y=\"", y - SVG_SWATCH + 1);
 	svg_printf(
@@ -273,15 +273,15 @@ static void put_legend_entry(struct picture *pic, const struct legend_entry *e, 
 		" width=\"%d\" height=\"%d\" rx=\"2\" stroke=\"#999\" stroke-width=\"0.5\" fill=\"",
 		SVG_SWATCH, SVG_SWATCH);
 	if (e->fill)
-		svg_puts(out, e->fill);
+		flame_out_string(out, e->fill);
 	else
 		svg_printf(out, "rgb(%u,%u,%u)", e->color.r, e->color.g, e->color.b);
 	put_coordinate(out, "\"/><text x=\"", x + SVG_SWATCH + 5);
 	put_coordinate(out, " y=\"", y);
 	put_coordinate(out, " font-size=\"", pic->font.size - 1);
-	svg_puts(out, ">");
+	flame_out_string(out, ">");
 	svg_escaped(out, svg_span(e->label));
-	svg_puts(out, "</text></g>\n");
+	flame_out_string(out, "</text></g>\n");
 }
 
 static void put_legend(struct picture *pic)
@@ -290,7 +290,7 @@ static void put_legend(struct picture *pic)
 
 	if (!pic->nr_legend)
 		return;
-	svg_puts(&pic->out, "<g class=\"legend\">\n");
+	flame_out_string(&pic->out, "<g class=\"legend\">\n");
 	for (size_t i = 0; i < pic->nr_legend; i++) {
 		double w = svg_legend_width(pic, &pic->legend[i]);
 
@@ -301,24 +301,24 @@ static void put_legend(struct picture *pic)
 		put_legend_entry(pic, &pic->legend[i], x, y);
 		x += w;
 	}
-	svg_puts(&pic->out, "</g>\n");
+	flame_out_string(&pic->out, "</g>\n");
 }
 
 static void put_footer(struct picture *pic)
 {
 	put_text_start(&pic->out, "details", SVG_XPAD, pic->details_y);
-	svg_puts(&pic->out, "> </text>\n");
+	flame_out_string(&pic->out, "> </text>\n");
 	put_text_start(&pic->out, "matched", pic->width - SVG_XPAD, pic->details_y);
-	svg_puts(&pic->out, " text-anchor=\"end\"> </text>\n");
+	flame_out_string(&pic->out, " text-anchor=\"end\"> </text>\n");
 	put_notes(pic);
 	put_legend(pic);
 }
 
 static void put_script(struct picture *pic)
 {
-	svg_puts(&pic->out, "<script type=\"text/ecmascript\"><![CDATA[\n");
-	svg_bytes(&pic->out, flame_viewer_js, flame_viewer_js_len);
-	svg_puts(&pic->out, "]]></script>\n</svg>\n");
+	flame_out_string(&pic->out, "<script type=\"text/ecmascript\"><![CDATA[\n");
+	flame_out_bytes(&pic->out, flame_viewer_js, flame_viewer_js_len);
+	flame_out_string(&pic->out, "]]></script>\n</svg>\n");
 }
 
 static int put_document(struct picture *pic)
@@ -330,15 +330,15 @@ static int put_document(struct picture *pic)
 	put_style(pic);
 	put_definitions(pic);
 	put_header(pic);
-	svg_puts(&pic->out, pic->o->before ? "<g class=\"frames d\" xml:space=\"preserve\">\n"
+	flame_out_string(&pic->out, pic->o->before ? "<g class=\"frames d\" xml:space=\"preserve\">\n"
 					  : "<g class=\"frames\" xml:space=\"preserve\">\n");
 	err = svg_write_boxes(pic);
 	if (err)
 		return err;
-	svg_puts(&pic->out, "</g>\n");
+	flame_out_string(&pic->out, "</g>\n");
 	put_footer(pic);
 	put_script(pic);
-	svg_flush(&pic->out);
+	flame_out_flush(&pic->out);
 	if (fflush(pic->out.file) != 0 || ferror(pic->out.file))
 		return FLAME_EIO;
 	return pic->map ? flame_color_map_save(pic->map, pic->o->palette_map) : 0;
@@ -352,11 +352,11 @@ int flame_svg_write(const struct flame_profile *p, const struct flame_svg_option
 
 	if (!pic)
 		return FLAME_ENOMEM;
-	pic->out.file = out;
-	err = svg_picture_init(pic, p, options);
+	err = flame_out_init(&pic->out, out) ? svg_picture_init(pic, p, options) : FLAME_ENOMEM;
 	if (!err)
 		err = put_document(pic);
 	svg_picture_release(pic);
+	flame_out_release(&pic->out);
 	free(pic);
 	return err;
 }

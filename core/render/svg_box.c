@@ -8,7 +8,6 @@
 #include "svg_picture.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,8 +16,10 @@
 /* From this width on boxes give half a pixel to the gap to their neighbour. */
 #define GAP_FROM_TENTHS 30
 #define GAP_TENTHS 5
-/* From so many boxes on a thread of its own is worth while for half of them. */
-#define HALVE_FROM 2048
+/* Bytes of a name that are written without a look at what room there is. */
+#define NAME_ROOM 512
+/* Of a box with its name in title and label, and the unit; numbers and markup take less than the rest. */
+#define BOX_ROOM (3 * NAME_ROOM * SVG_ESCAPED_MAX + 4096)
 /* Share of the whole from which on a frame is no measure for the change of others. */
 #define NEARLY_ALL 0.9
 
@@ -249,16 +250,34 @@ static int box_color(struct picture *pic, const struct flame_box *box, struct fl
 	return 0;
 }
 
-static void put_count_and_share(struct picture *pic, int64_t value)
+static char *put_count(struct picture *pic, char *d, int64_t value)
 {
-	struct svg_out *out = &pic->out;
-
+	if (pic->factor == 1 && !pic->decimals)
+		return svg_put_grouped_int(d, value);
+	flame_out_took(&pic->out, d);
 	svg_count(pic, value);
-	svg_puts(out, " ");
-	svg_escaped(out, svg_span(pic->countname));
-	svg_puts(out, ", ");
-	svg_percent(out, svg_share(pic, value));
-	svg_puts(out, "%");
+	return flame_out_reserve(&pic->out, BOX_ROOM);
+}
+
+/* A name as it stands in the profile, or what is short of it. */
+static char *put_name(struct picture *pic, char *d, struct flame_span name)
+{
+	if (name.len <= NAME_ROOM)
+		return svg_put_escaped(d, name);
+	flame_out_took(&pic->out, d);
+	svg_escaped(&pic->out, name);
+	return flame_out_reserve(&pic->out, BOX_ROOM);
+}
+
+static char *put_count_and_share(struct picture *pic, char *d, int64_t value)
+{
+	d = put_count(pic, d, value);
+	*d++ = ' ';
+	d = put_name(pic, d, svg_span(pic->countname));
+	d = svg_put_string(d, ", ");
+	d = svg_put_percent(d, svg_share(pic, value));
+	*d = '%';
+	return d + 1;
 }
 
 /* The change of the count, and that of the share or of the count as a part of all that is now. */
@@ -267,33 +286,33 @@ static void put_delta(struct picture *pic, const char *what, int64_t now, int64_
 	int64_t delta = pic->o->negate ? before - now : now - before;
 	double part = pic->base > 0 ? 100 * change(pic, now, before) / (double)pic->base : 0;
 
-	svg_puts(&pic->out, what);
-	svg_puts(&pic->out, delta > 0 ? "+" : "");
+	flame_out_string(&pic->out, what);
+	flame_out_string(&pic->out, delta > 0 ? "+" : "");
 	svg_count(pic, delta);
-	svg_puts(&pic->out, part > 0 ? ", +" : ", ");
+	flame_out_string(&pic->out, part > 0 ? ", +" : ", ");
 	svg_percent(&pic->out, part);
-	svg_puts(&pic->out, "%");
+	flame_out_string(&pic->out, "%");
 }
 
 static void put_verdict(struct picture *pic, const struct flame_box *box)
 {
 	if (pic->comparison.nr_items)
-		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ? "; within noise" : "; significant");
+		flame_out_string(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ? "; within noise" : "; significant");
 }
 
 /* Before, and the change of the total and of the frame itself, in parts of all that is now. */
 static void put_deltas(struct picture *pic, const struct flame_box *box)
 {
-	struct svg_out *out = &pic->out;
+	struct flame_out *out = &pic->out;
 
 	if (box->before_total) {
-		svg_puts(out, pic->o->negate ? "; after " : "; before ");
+		flame_out_string(out, pic->o->negate ? "; after " : "; before ");
 		svg_count(pic, box->before_total);
-		svg_puts(out, ", ");
+		flame_out_string(out, ", ");
 		svg_percent(out, 100 * (double)box->before_total / (double)pic->layout.before);
-		svg_puts(out, "%");
+		flame_out_string(out, "%");
 	} else {
-		svg_puts(out, pic->o->negate ? "; gone" : "; new");
+		flame_out_string(out, pic->o->negate ? "; gone" : "; new");
 	}
 	put_delta(pic, "; change ", box->total, box->before_total);
 	put_delta(pic, "; self ", box->self, box->before_self);
@@ -302,107 +321,121 @@ static void put_deltas(struct picture *pic, const struct flame_box *box)
 
 static void put_gone_title(struct picture *pic, const struct flame_box *box)
 {
-	svg_puts(&pic->out, "1 frame too narrow now: ");
+	flame_out_string(&pic->out, "1 frame too narrow now: ");
 	svg_escaped(&pic->out, box_name(pic, box));
-	svg_puts(&pic->out, " (gone; before ");
+	flame_out_string(&pic->out, " (gone; before ");
 	svg_count(pic, box->before_total);
-	svg_puts(&pic->out, " ");
+	flame_out_string(&pic->out, " ");
 	svg_escaped(&pic->out, svg_span(pic->countname));
-	svg_puts(&pic->out, ", ");
+	flame_out_string(&pic->out, ", ");
 	/* Of what there was before: there is nothing of it now. */
 	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
-	svg_puts(&pic->out, "%");
+	flame_out_string(&pic->out, "%");
 	put_verdict(pic, box);
-	svg_puts(&pic->out, ")");
+	flame_out_string(&pic->out, ")");
 }
 
 static void put_all_title(struct picture *pic)
 {
-	svg_puts(&pic->out, "all (");
+	flame_out_string(&pic->out, "all (");
 	svg_count(pic, pic->base);
-	svg_puts(&pic->out, " ");
+	flame_out_string(&pic->out, " ");
 	svg_escaped(&pic->out, svg_span(pic->countname));
-	svg_puts(&pic->out, ", 100%)");
+	flame_out_string(&pic->out, ", 100%)");
 }
 
 static void put_rest_title(struct picture *pic, const struct flame_box *box)
 {
-	svg_int(&pic->out, box->nr_frames);
-	svg_puts(&pic->out, box->nr_frames == 1 ? " frame too narrow (" : " frames too narrow (");
-	put_count_and_share(pic, box->total);
-	svg_puts(&pic->out, ")");
+	char *d = svg_put_int(flame_out_reserve(&pic->out, BOX_ROOM), box->nr_frames);
+
+	d = svg_put_string(d, box->nr_frames == 1 ? " frame too narrow (" : " frames too narrow (");
+	d = put_count_and_share(pic, d, box->total);
+	*d = ')';
+	flame_out_took(&pic->out, d + 1);
 }
 
-static void put_frame_title(struct picture *pic, const struct flame_box *box)
+static char *put_frame_title(struct picture *pic, char *d, const struct flame_box *box)
 {
-	svg_escaped(&pic->out, box_name(pic, box));
-	svg_puts(&pic->out, " (");
-	put_count_and_share(pic, box->total);
-	if (pic->o->before)
+	d = put_name(pic, d, box_name(pic, box));
+	d = svg_put_string(d, " (");
+	d = put_count_and_share(pic, d, box->total);
+	if (pic->o->before) {
+		flame_out_took(&pic->out, d);
 		put_deltas(pic, box);
-	svg_puts(&pic->out, ")");
-}
-
-static void put_title(struct picture *pic, const struct flame_box *box)
-{
-	svg_puts(&pic->out, "<title>");
-	if (box->flags & FLAME_BOX_GONE)
-		put_gone_title(pic, box);
-	else if (box->flags & FLAME_BOX_REST)
-		put_rest_title(pic, box);
-	else if (!box->frame)
-		put_all_title(pic);
-	else
-		put_frame_title(pic, box);
-	svg_puts(&pic->out, "</title>");
-}
-
-static void put_values(struct svg_out *out, const int64_t *values, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		svg_puts(out, i ? " " : " data-v=\"");
-		svg_int(out, values[i]);
+		d = flame_out_reserve(&pic->out, BOX_ROOM);
 	}
-	svg_puts(out, "\"");
+	*d = ')';
+	return d + 1;
 }
 
-static void put_group(struct picture *pic, const struct flame_box *box)
+static char *put_title(struct picture *pic, char *d, const struct flame_box *box)
+{
+	d = svg_put_string(d, "<title>");
+	if (box->frame && !(box->flags & FLAME_BOX_GONE)) {
+		d = put_frame_title(pic, d, box);
+	} else {
+		flame_out_took(&pic->out, d);
+		if (box->flags & FLAME_BOX_GONE)
+			put_gone_title(pic, box);
+		else if (box->flags & FLAME_BOX_REST)
+			put_rest_title(pic, box);
+		else
+			put_all_title(pic);
+		d = flame_out_reserve(&pic->out, BOX_ROOM);
+	}
+	return svg_put_string(d, "</title>");
+}
+
+static char *put_values(char *d, const int64_t *values, size_t nr)
+{
+	d = svg_put_string(d, " data-v=\"");
+	for (size_t i = 0; i < nr; i++) {
+		d = svg_put_int(d, values[i]);
+		*d++ = ' ';
+	}
+	d[-1] = '"';
+	return d;
+}
+
+static char *put_group(const struct picture *pic, char *d, const struct flame_box *box)
 {
 	int64_t values[] = { box->start, box->width, box->total, box->self, box->depth,
 			     box->before_total, box->before_self };
-	const char *class = box->flags & FLAME_BOX_GONE	  ? "g"
-			    : box->flags & FLAME_BOX_REST ? "r"
-							  : "f";
+	char class = box->flags & FLAME_BOX_GONE ? 'g' : box->flags & FLAME_BOX_REST ? 'r' : 'f';
 
 	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->base)
 		values[2] = pic->base;
 	if (!box->frame && !(box->flags & FLAME_BOX_REST) && pic->layout.width < pic->extent)
 		values[1] = pic->extent;
-	svg_puts(&pic->out, "<g class=\"");
-	svg_puts(&pic->out, class);
+	d = svg_put_string(d, "<g class=\"");
+	*d++ = class;
 	if (svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)))
-		svg_puts(&pic->out, " n");
-	svg_puts(&pic->out, "\"");
-	put_values(&pic->out, values, pic->o->before ? 7 : 5);
-	svg_puts(&pic->out, ">");
+		d = svg_put_string(d, " n");
+	*d++ = '"';
+	d = put_values(d, values, pic->o->before ? 7 : 5);
+	*d = '>';
+	return d + 1;
 }
 
-static void put_attribute(struct svg_out *out, const char *name, int64_t tenths)
+static char *put_attribute(char *d, const char *name, int64_t tenths)
 {
-	svg_puts(out, name);
-	svg_tenths(out, tenths);
-	svg_puts(out, "\"");
+	d = svg_put_tenths(svg_put_string(d, name), tenths);
+	*d = '"';
+	return d + 1;
 }
 
-static void put_fill(struct svg_out *out, struct flame_rgb c)
+int svg_box_fill(struct picture *pic, const struct flame_box *box, struct fill *fill)
 {
-	svg_puts(out, " fill=\"rgb(");
-	svg_int(out, c.r);
-	svg_puts(out, ",");
-	svg_int(out, c.g);
-	svg_puts(out, ",");
-	svg_int(out, c.b);
-	svg_puts(out, ")\"/>");
+	char *d = svg_put_string(fill->text, " fill=\"rgb(");
+	int err = box_color(pic, box, &fill->color);
+
+	d = svg_put_int(d, fill->color.r);
+	*d++ = ',';
+	d = svg_put_int(d, fill->color.g);
+	*d++ = ',';
+	d = svg_put_int(d, fill->color.b);
+	fill->len = (uint8_t)(svg_put_string(d, ")\"/>") - fill->text);
+	return err;
 }
 
 /* Edges in tenths of a pixel: rounding edges, not widths, keeps neighbours flush. */
@@ -425,157 +458,49 @@ static struct edges box_edges(const struct picture *pic, const struct flame_box 
 	};
 }
 
-static void put_rect(struct picture *pic, const struct edges *e)
+static char *put_rect(const struct picture *pic, char *d, const struct edges *e)
 {
-	struct svg_out *out = &pic->out;
-
-	put_attribute(out, "<rect x=\"", e->left);
-	put_attribute(out, " y=\"", e->top);
-	put_attribute(out, " width=\"",
-		      e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
-	put_attribute(out, " height=\"", llrint((pic->row - 1) * 10));
-	svg_puts(out, " rx=\"2\"");
+	d = put_attribute(d, "<rect x=\"", e->left);
+	d = put_attribute(d, " y=\"", e->top);
+	d = put_attribute(d, " width=\"", e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
+	return svg_put_string(d, pic->rect_end);
 }
 
-static void put_label(struct picture *pic, const struct flame_box *box, const struct edges *e, struct flame_rgb color)
+static char *put_label(struct picture *pic, char *d, const struct flame_box *box, const struct edges *e,
+		       const struct fill *fill)
 {
 	struct flame_span name = box_name(pic, box);
-	struct svg_out *out = &pic->out;
 	bool cut;
 
 	name.len = svg_text_fit(&pic->font, name, (double)e->width / 10 - 2 * LABEL_PAD, &cut);
 	if (!name.len)
-		return;
-	put_attribute(out, "<text x=\"", e->left + LABEL_PAD * 10);
-	put_attribute(out, " y=\"", e->top + llrint((pic->row - 1) * 5 + pic->font.size * 3.6));
-	svg_puts(out, !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(color) ? " fill=\"#fff\">" : ">");
-	svg_escaped(out, name);
-	svg_puts(out, cut ? "..</text>" : "</text>");
+		return d;
+	d = put_attribute(d, "<text x=\"", e->left + LABEL_PAD * 10);
+	d = put_attribute(d, " y=\"", e->top + llrint((pic->row - 1) * 5 + pic->font.size * 3.6));
+	if (!(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(fill->color))
+		d = svg_put_string(d, " fill=\"#fff\"");
+	*d++ = '>';
+	d = put_name(pic, d, name);
+	return svg_put_string(d, cut ? "..</text>" : "</text>");
 }
 
-static void put_box(struct picture *pic, const struct flame_box *box, struct flame_rgb color)
+void svg_put_box(struct picture *pic, const struct flame_box *box, const struct fill *fill)
 {
 	struct edges e = box_edges(pic, box);
+	char *d = flame_out_reserve(&pic->out, BOX_ROOM);
 
-	put_group(pic, box);
-	put_title(pic, box);
-	put_rect(pic, &e);
+	d = put_group(pic, d, box);
+	d = put_title(pic, d, box);
+	d = put_rect(pic, d, &e);
 	if (box->flags & FLAME_BOX_GONE)
-		svg_puts(&pic->out, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ?
+		d = svg_put_string(d, svg_is_noise(pic, (uint32_t)(box - pic->layout.boxes)) ?
 			 " fill=\"#ececec\" stroke=\"#aaa\" stroke-dasharray=\"3 2\"/>" :
 			 " fill=\"url(#fg-gone)\" stroke=\"#6f8fc0\" stroke-dasharray=\"3 2\"/>");
 	else if (box->flags & FLAME_BOX_REST)
-		svg_puts(&pic->out, " fill=\"url(#fg-rest)\"/>");
+		d = svg_put_string(d, " fill=\"url(#fg-rest)\"/>");
 	else
-		put_fill(&pic->out, color);
+		d = svg_put(d, fill->text, fill->len);
 	if (!(box->flags & FLAME_BOX_REST))
-		put_label(pic, box, &e, color);
-	svg_puts(&pic->out, "</g>\n");
-}
-
-/* Colours that follow from the frame alone are worked out once for each. */
-static bool has_frame_colors(const struct picture *pic)
-{
-	return !pic->o->before && !pic->map && pic->source != FLAME_COLOR_RANDOM &&
-	       !(pic->o->colors && !strcmp(pic->o->colors, "chain"));
-}
-
-/* Boxes from @first up to @end. */
-static int write_boxes(struct picture *pic, uint32_t first, uint32_t end)
-{
-	for (uint32_t i = first; i < end; i++) {
-		const struct flame_box *box = &pic->layout.boxes[i];
-		struct flame_rgb color = { 0, 0, 0 };
-		int err = 0;
-
-		if (pic->frame_colors)
-			color = pic->frame_colors[box->frame].color;
-		else if (!(box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE)))
-			err = box_color(pic, box, &color);
-		if (err)
-			return err;
-		put_box(pic, box, color);
-	}
-	return 0;
-}
-
-static int find_frame_colors(struct picture *pic)
-{
-	pic->frame_colors = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_colors));
-	for (uint32_t i = 0; pic->frame_colors && i < pic->layout.nr_boxes; i++) {
-		const struct flame_box *box = &pic->layout.boxes[i];
-		struct frame_color *c = &pic->frame_colors[box->frame];
-		int err = c->known ? 0 : box_color(pic, box, &c->color);
-
-		if (err)
-			return err;
-		c->known = true;
-	}
-	return pic->frame_colors ? 0 : FLAME_ENOMEM;
-}
-
-/* A part of the boxes that is written to memory by a thread of its own. */
-struct part {
-	struct picture pic;	/* the same, but for out */
-	uint32_t first, end;
-	char *text;
-	size_t len;
-	int err;
-};
-
-static void *write_part(void *arg)
-{
-	struct part *part = arg;
-	FILE *file = open_memstream(&part->text, &part->len);
-
-	if (!file) {
-		part->err = FLAME_ENOMEM;
-		return NULL;
-	}
-	part->pic.out.file = file;
-	part->pic.out.nr = 0;
-	part->err = write_boxes(&part->pic, part->first, part->end);
-	svg_flush(&part->pic.out);
-	if (ferror(file) | fclose(file))
-		part->err = FLAME_ENOMEM;
-	return NULL;
-}
-
-/* The first half is written here and the second by a thread. Return: false where there is no thread. */
-static bool write_halves(struct picture *pic, int *err)
-{
-	struct part *part = malloc(sizeof(*part));
-	uint32_t half = pic->layout.nr_boxes / 2;
-	pthread_t thread;
-
-	if (!part)
-		return false;
-	part->pic = *pic;
-	part->first = half;
-	part->end = pic->layout.nr_boxes;
-	part->text = NULL;
-	if (pthread_create(&thread, NULL, write_part, part)) {
-		free(part);
-		return false;
-	}
-	*err = write_boxes(pic, 0, half);
-	pthread_join(thread, NULL);
-	*err = *err ? *err : part->err;
-	if (!*err)
-		svg_bytes(&pic->out, part->text, part->len);
-	free(part->text);
-	free(part);
-	return true;
-}
-
-int svg_write_boxes(struct picture *pic)
-{
-	int err = 0;
-
-	if (!has_frame_colors(pic))
-		return write_boxes(pic, 0, pic->layout.nr_boxes);
-	err = find_frame_colors(pic);
-	if (err || (pic->o->threads > 1 && pic->layout.nr_boxes >= HALVE_FROM && write_halves(pic, &err)))
-		return err;
-	return write_boxes(pic, 0, pic->layout.nr_boxes);
+		d = put_label(pic, d, box, &e, fill);
+	flame_out_took(&pic->out, svg_put_string(d, "</g>\n"));
 }

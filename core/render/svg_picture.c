@@ -138,6 +138,14 @@ static void make_title(struct picture *pic)
 	pic->title = pic->o->title ? pic->o->title : pic->default_title;
 }
 
+static void set_rect_end(struct picture *pic)
+{
+	char *d = svg_put_string(pic->rect_end, " height=\"");
+
+	d = svg_put_tenths(d, llrint((pic->row - 1) * 10));
+	*svg_put_string(d, "\" rx=\"2\"") = '\0';
+}
+
 static void take_options(struct picture *pic)
 {
 	const struct flame_svg_options *o = pic->o;
@@ -147,6 +155,7 @@ static void take_options(struct picture *pic)
 	pic->nametype = o->nametype ? o->nametype : "Function:";
 	pic->factor = o->factor > 0 ? o->factor : 1;
 	pic->row = o->height > 0 ? o->height : DEFAULT_ROW;
+	set_rect_end(pic);
 	pic->width = o->width > 0 ? o->width : SVG_FLUID_WIDTH;
 	pic->font.size = o->fontsize > 0 ? o->fontsize : DEFAULT_FONT_SIZE;
 	pic->font.fixed = advance_of(o);
@@ -423,5 +432,5 @@ void svg_picture_release(struct picture *pic)
 	flame_layout_release(&pic->layout);
 	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);
-	free(pic->frame_colors);
+	free(pic->frame_fills);
 }

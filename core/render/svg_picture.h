@@ -26,9 +26,11 @@ struct legend_entry {
 	struct flame_rgb color;
 };
 
-struct frame_color {
+/* A colour, and the attribute that it is. */
+struct fill {
 	struct flame_rgb color;
-	bool known;
+	uint8_t len;		/* 0: not known yet */
+	char text[28];
 };
 
 struct picture {
@@ -53,11 +55,12 @@ struct picture {
 	uint64_t random;
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
-	struct frame_color *frame_colors;	/* by frame; NULL: each box has its own */
+	struct fill *frame_fills;	/* by frame; NULL: each box has its own */
 	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
 	double width, row;
+	char rect_end[48];	/* what all rectangles end in, but for their fill */
 	double scale;		/* pixels a value */
 	char remarks[SVG_NR_REMARKS][SVG_REMARK_MAX];	/* what the picture has to say of itself */
 	size_t nr_remarks;
@@ -66,7 +69,7 @@ struct picture {
 	struct legend_entry legend[SVG_NR_LEGEND];
 	size_t nr_legend;
 
-	struct svg_out out;
+	struct flame_out out;
 };
 
 /*
@@ -86,6 +89,10 @@ void svg_count_text(const struct picture *pic, int64_t value, char text[SVG_COUN
 void svg_count(struct picture *pic, int64_t value);
 /* Share of @value in the base, as flamegraph.pl computes it: from the number as shown. */
 double svg_share(const struct picture *pic, int64_t value);
+/* One frame with its title. Memory that lacks is told by pic->out.failed. */
+void svg_put_box(struct picture *pic, const struct flame_box *box, const struct fill *fill);
+/* Return: 0 or FLAME_ENOMEM. */
+int svg_box_fill(struct picture *pic, const struct flame_box *box, struct fill *fill);
 /* All of the frames, each with its title. Return: 0 or FLAME_ENOMEM. */
 int svg_write_boxes(struct picture *pic);
 /* Return: true where the change that colours box number @i may be chance. */

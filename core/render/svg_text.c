@@ -1,174 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * svg_text.c - buffered output, escaping and measuring of text.
+ * svg_text.c - measuring of text.
  */
 #include "svg_text.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "../utf8.h"
-
-void svg_flush(struct svg_out *out)
-{
-	/* An error sticks to the stream; flame_svg_write() asks for it once, at the end. */
-	fwrite(out->buf, 1, out->nr, out->file);
-	out->nr = 0;
-}
-
-void svg_bytes_flushed(struct svg_out *out, const char *s, size_t len)
-{
-	svg_flush(out);
-	if (len > SVG_BUFFER) {
-		fwrite(s, 1, len, out->file);
-		return;
-	}
-	memcpy(out->buf, s, len);
-	out->nr = len;
-}
-
-void svg_printf(struct svg_out *out, const char *format, ...)
-{
-	char text[512];
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if (n > 0)
-		svg_bytes(out, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
-}
-
-static size_t count_digits(uint64_t v)
-{
-	size_t nr = 1;
-
-	for (; v >= 10000; v /= 10000)
-		nr += 4;
-	return nr + (v >= 10) + (v >= 100) + (v >= 1000);
-}
-
-static const char two_digits[] =
-	"00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748"
-	"4950515253545556575859606162636465666768697071727374757677787980818283848586878889909192939495969798"
-	"99";
-
-static void put_unsigned(struct svg_out *out, uint64_t v)
-{
-	size_t nr = count_digits(v);
-	char *d;
-
-	if (nr > SVG_BUFFER - out->nr)
-		svg_flush(out);
-	out->nr += nr;
-	d = out->buf + out->nr;
-	for (; v >= 100; v /= 100)
-		memcpy(d -= 2, two_digits + v % 100 * 2, 2);
-	if (v >= 10)
-		memcpy(d - 2, two_digits + v * 2, 2);
-	else
-		d[-1] = (char)('0' + v);
-}
-
-void svg_int(struct svg_out *out, int64_t v)
-{
-	if (v < 0)
-		svg_bytes(out, "-", 1);
-	put_unsigned(out, v < 0 ? -(uint64_t)v : (uint64_t)v);
-}
-
-void svg_tenths(struct svg_out *out, int64_t tenths)
-{
-	char fraction[2] = { '.', (char)('0' + llabs(tenths % 10)) };
-
-	if (tenths < 0 && tenths > -10)
-		svg_bytes(out, "-", 1);
-	svg_int(out, tenths / 10);
-	if (tenths % 10)
-		svg_bytes(out, fraction, sizeof(fraction));
-}
-
-void svg_percent(struct svg_out *out, double v)
-{
-	double scaled = v * 100, low = floor(scaled), part = scaled - low;
-	char fraction[3];
-	uint64_t n;
-
-	/* Near a tie, where the product may have rounded, only printf knows the exact decimal. */
-	if (!(v >= 0 && v < 1e6) || fabs(part - 0.5) < 1e-6) {
-		svg_printf(out, "%.2f", v);
-		return;
-	}
-	n = (uint64_t)low + (part > 0.5);
-	put_unsigned(out, n / 100);
-	fraction[0] = '.';
-	fraction[1] = (char)('0' + n / 10 % 10);
-	fraction[2] = (char)('0' + n % 10);
-	svg_bytes(out, fraction, sizeof(fraction));
-}
-
-void svg_grouped(struct svg_out *out, const char *text)
-{
-	size_t sign = *text == '-', whole = sign, next;
-
-	while (text[whole] >= '0' && text[whole] <= '9')
-		whole++;
-	next = whole <= sign + 3 ? whole : sign + (whole - sign - 1) % 3 + 1;
-	svg_bytes(out, text, next);
-	for (; next < whole; next += 3) {
-		svg_bytes(out, ",", 1);
-		svg_bytes(out, text + next, 3);
-	}
-	svg_puts(out, text + whole);
-}
-
-static const char *const entities[128] = {
-	['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
-};
-
-static bool is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x7f && !entities[c];
-}
-
-void svg_escaped(struct svg_out *out, struct flame_span text)
-{
-	const char *s = text.s, *end = text.s + text.len;
-	uint32_t code;
-	size_t n;
-
-	while (s < end) {
-		for (n = 0; s + n < end && is_plain((unsigned char)s[n]); n++)
-			;
-		svg_bytes(out, s, n);
-		s += n;
-		if (s == end)
-			return;
-		n = utf8_decode(s, (size_t)(end - s), &code);
-		if (code < 0x80 && entities[code])
-			svg_puts(out, entities[code]);
-		else if (n > 1 && utf8_is_shown(code))
-			svg_bytes(out, s, n);
-		else
-			svg_puts(out, "\xef\xbf\xbd");
-		s += n;
-	}
-}
-
-void svg_comment(struct svg_out *out, const char *text)
-{
-	const char *dash;
-
-	while ((dash = strchr(text, '-'))) {
-		svg_escaped(out, (struct flame_span){ text, (size_t)(dash - text) });
-		svg_puts(out, dash[1] == '-' || !dash[1] ? "- " : "-");
-		text = dash + 1;
-	}
-	svg_escaped(out, svg_span(text));
-}
 
 /*
  * Advances of U+0020 to U+007E in thousandths of the font size: the wider of Verdana and DejaVu
@@ -183,10 +19,10 @@ static const uint16_t advances[] = {
 	635, 635, 427, 521, 394, 634, 592, 818, 592, 592, 525, 636, 454, 636, 838,
 };
 
-void svg_put_advances(struct svg_out *out)
+void svg_advances(struct flame_out *out)
 {
 	for (size_t i = 0; i < sizeof(advances) / sizeof(*advances); i++) {
-		svg_puts(out, i ? " " : "");
+		flame_out_string(out, i ? " " : "");
 		svg_int(out, advances[i]);
 	}
 }
@@ -290,7 +126,9 @@ size_t svg_text_fit(const struct svg_font *font, struct flame_span text, double 
 	double dots = 2 * advance(font, '.'), sum = 0, w;
 	size_t kept = 0, i = 0;
 
-	*cut = false;
+	*cut = width < 0;
+	if (*cut)
+		return 0;
 	while (i < text.len) {
 		i += next_cluster(font, text.s + i, text.len - i, &w);
 		sum += w;

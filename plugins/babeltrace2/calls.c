@@ -11,123 +11,167 @@
 
 #include "sink.h"
 
-/* Without threads calls of one would seem to be nested in those of another: they are counted only. */
-static void count_entry(struct sink *s, const struct event *ev, flame_stack stack)
-{
-	static const struct series like = {
-		.unit = "count", .about = "function calls, not nested", .what = "calls", .rank = 4,
-	};
+#define CACHE_LINE 64
+#define NO_STACK UINT32_MAX	/* no row is that */
 
-	s->counts.calls_threadless++;
-	if (in_window(s, ev->time))
-		series_add(s, series_get(s, "calls-not-nested", &like), stack, 1, 1);
+/* ---- the calls that an image has seen ---- */
+
+/*
+ * Where a call is follows from the addresses of all its callers, not from their stack, so that memory can fetch it
+ * before that is known. Places belong together by twos, a line of the cache.
+ */
+static inline uint32_t call_hash(uint64_t address, uint32_t caller)
+{
+	return (uint32_t)((address ^ caller * HASH_A) * HASH_B >> 32);
 }
 
-static flame_frame entry_frame(struct sink *s, const struct event *ev, const struct thread *t)
+static inline uint32_t first_place(const struct image *m, uint32_t hash)
 {
-	const char *name = ev->class->debug_info.scope ? field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
-
-	if (name && *name)
-		return code_frame_named(s, t->image, ev->address, name);
-	return code_frame(s, t->image, ev->address, CODE_FUNCTION);
+	return hash & m->calls_mask & ~1u;
 }
 
-static inline uint32_t call_hash(uint64_t address, flame_stack caller)
+/* Return: the place of the call, or the free one where it belongs. */
+static uint32_t call_place(const struct image *m, uint32_t hash, uint64_t address, flame_stack caller)
 {
-	return (uint32_t)hash_mix(address ^ HASH_A, caller ^ HASH_B);
-}
+	uint32_t i = first_place(m, hash);
 
-static void put_call(struct image *m, const struct call_slot *call)
-{
-	uint32_t i = call_hash(call->address, call->caller) & m->calls_mask;
-
-	while (m->calls[i].stack)
+	while (m->calls[i].caller != NO_STACK && (m->calls[i].address != address || m->calls[i].caller != caller))
 		i = (i + 1) & m->calls_mask;
-	m->calls[i] = *call;
+	return i;
 }
 
 static bool calls_grow(struct image *m)
 {
-	struct call_slot *old = m->calls;
-	size_t nr = old ? (size_t)m->calls_mask + 1 : 0, room = old ? 2 * nr : 16;
+	size_t nr = m->calls ? (size_t)m->calls_mask + 1 : 0, room = nr ? 2 * nr : 16;
+	struct call *old = m->calls, *calls = aligned_alloc(CACHE_LINE, room * sizeof(*calls));
+	uint32_t *old_hashes = m->call_hashes, *hashes = malloc(room * sizeof(*hashes));
 
-	m->calls = calloc(room, sizeof(*m->calls));
-	if (!m->calls) {
-		m->calls = old;
+	if (!calls || !hashes) {
+		free(calls);
+		free(hashes);
 		return false;
 	}
+	for (size_t i = 0; i < room; i++)
+		calls[i] = (struct call){ .caller = NO_STACK };
+	m->calls = calls;
+	m->call_hashes = hashes;
 	m->calls_mask = (uint32_t)room - 1;
 	for (size_t i = 0; i < nr; i++) {
-		if (old[i].stack)
-			put_call(m, &old[i]);
+		uint32_t place;
+
+		if (old[i].caller == NO_STACK)
+			continue;
+		place = call_place(m, old_hashes[i], old[i].address, old[i].caller);
+		calls[place] = old[i];
+		hashes[place] = old_hashes[i];
 	}
 	free(old);
+	free(old_hashes);
 	return true;
 }
 
-static flame_stack new_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
+/* @ev is the entry, if it is at hand: it may have the name. */
+static flame_frame call_frame(struct sink *s, const struct image *m, uint64_t address, const struct event *ev)
 {
-	struct call_slot call = { .address = ev->address, .caller = caller };
-	struct image *m = t->image;
+	const char *name = ev && ev->class->debug_info.scope ?
+		field_member_text(ev->event, &ev->class->debug_info, "func") : NULL;
 
-	call.stack = flame_stack_push(s->raw, caller, entry_frame(s, ev, t));
-	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m))
+	if (name && *name)
+		return code_frame_named(s, m, address, name);
+	return code_frame(s, m, address, CODE_FUNCTION);
+}
+
+/* Find the stack of @f, which has @caller below it. Return: NULL without memory. */
+__attribute__((cold)) static struct call *find_call(struct sink *s, struct image *m, struct open_frame *f, flame_stack caller,
+			      const struct event *ev)
+{
+	struct call *call;
+
+	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m)) {
 		sink_fail(s, FLAME_ENOMEM);
-	else if (call.stack)
-		put_call(m, &call);
-	m->nr_calls++;
-	return call.stack;
-}
-
-static inline flame_stack find_stack(struct sink *s, const struct event *ev, const struct thread *t, flame_stack caller)
-{
-	const struct image *m = t->image;
-
-	for (uint32_t i = call_hash(ev->address, caller) & m->calls_mask; m->calls && m->calls[i].stack;
-	     i = (i + 1) & m->calls_mask) {
-		if (m->calls[i].address == ev->address && m->calls[i].caller == caller)
-			return m->calls[i].stack;
+		return NULL;
 	}
-	return new_stack(s, ev, t, caller);
+	f->place = call_place(m, f->hash, f->key, caller);
+	call = &m->calls[f->place];
+	if (call->caller == NO_STACK) {
+		flame_stack stack = flame_stack_push(s->raw, caller, call_frame(s, m, f->key, ev));
+
+		if (!stack)
+			return NULL;
+		*call = (struct call){ .address = f->key, .caller = caller, .stack = stack };
+		m->call_hashes[f->place] = f->hash;
+		m->nr_calls++;
+	}
+	f->stack = call->stack;
+	return call;
 }
 
-static flame_stack caller_of(struct sink *s, const struct event *ev, struct thread *t)
-{
-	const struct open_frames *open = &t->calls;
+/* ---- events ---- */
 
-	if (open->nr)
-		return open->frames[open->nr - 1].stack;
+/* Return: the stack that a call has below it where no other is open. */
+static flame_stack bottom_of(struct sink *s, const struct event *ev, struct thread *t)
+{
 	return t->lost_root ? t->lost_root : thread_root(s, t, ev);
 }
 
-void calls_entry(struct sink *s, const struct event *ev)
+static inline void set_bottom(struct open_frames *open, flame_stack stack)
 {
-	struct thread *t = thread_of(s, ev);
-	struct open_frames *open;
-	struct open_frame *f;
+	open->frames[-1].stack = stack;
+	open->frames[-1].hash = stack;
+}
+
+/* Of what is open only the frame on top may have no stack: most return before something needs it. */
+static void settle_top(struct sink *s, const struct thread *t)
+{
+	struct open_frame *top = t->calls.frames + t->calls.nr - 1;
+
+	if (t->calls.nr && !top->stack)
+		find_call(s, t->image, top, top[-1].stack, NULL);
+}
+
+/* Without threads calls of one would seem to be nested in those of another: they are counted only. */
+static void count_entry(struct sink *s, const struct event *ev, struct thread *t)
+{
+	static const struct series like = {
+		.unit = "count", .about = "function calls, not nested", .what = "calls", .rank = 4,
+	};
+	struct open_frame f = { .key = ev->address };
 	flame_stack caller;
 
-	if (!t || !t->wanted)
-		return;
-	if (!ev->has_address) {
+	settle_top(s, t);
+	caller = t->calls.nr ? t->calls.frames[t->calls.nr - 1].stack : bottom_of(s, ev, t);
+	f.hash = call_hash(f.key, caller);
+	find_call(s, t->image, &f, caller, ev);
+	s->counts.calls_threadless++;
+	if (in_window(s, ev->time))
+		series_add(s, series_get(s, "calls-not-nested", &like), f.stack, 1, 1);
+}
+
+static void enter(struct sink *s, const struct event *ev, struct thread *t)
+{
+	struct open_frames *open = &t->calls;
+	struct open_frame *f;
+
+	if (!ev->class->call_address) {
 		s->counts.calls_unmatched++;
 		return;
 	}
-	open = &t->calls;
 	open_charge(s, t, open, ev);
-	caller = caller_of(s, ev, t);
 	if (t->tid < 0 || !ev->class->has_clock) {
-		count_entry(s, ev, find_stack(s, ev, t, caller));
+		count_entry(s, ev, t);
 		return;
 	}
 	if (!open_room(s, open)) {
 		s->counts.calls_deep++;
 		return;
 	}
+	settle_top(s, t);
+	if (!open->nr)
+		set_bottom(open, bottom_of(s, ev, t));
 	f = &open->frames[open->nr++];
-	*f = (struct open_frame){
-		.key = ev->address, .site = ev->site, .stack = find_stack(s, ev, t, caller), .counts = in_window(s, ev->time),
-	};
+	*f = (struct open_frame){ .key = ev->address, .site = ev->site, .counts = in_window(s, ev->time) };
+	f->hash = f->place = call_hash(f->key, f[-1].hash);
+	find_call(s, t->image, f, f[-1].stack, ev);
 }
 
 /* Return: how many frames stay open when @address, called at @site, returns; all where none of them is it. */
@@ -147,8 +191,9 @@ static uint32_t find_open(const struct open_frames *open, uint64_t address, uint
 }
 
 /* An exit of something else than what is on top. */
-static void exit_other(struct sink *s, struct open_frames *open, uint64_t address, uint64_t site)
+__attribute__((cold)) static void leave_other(struct sink *s, struct thread *t, uint64_t address, uint64_t site)
 {
+	struct open_frames *open = &t->calls;
 	uint32_t stay;
 
 	if (open->too_deep) {
@@ -160,34 +205,183 @@ static void exit_other(struct sink *s, struct open_frames *open, uint64_t addres
 		s->counts.calls_unmatched++;
 	else
 		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
+	settle_top(s, t);
 	open_close(s, s->calls, open, stay);
 }
 
-void calls_exit(struct sink *s, const struct event *ev)
+static void leave(struct sink *s, const struct event *ev, struct thread *t)
 {
-	struct thread *t = thread_of(s, ev);
-	struct open_frames *open;
+	struct open_frames *open = &t->calls;
 	const struct open_frame *top;
 	uint64_t address;
 
-	if (!t || !t->wanted || t->tid < 0 || !ev->class->has_clock)
+	if (t->tid < 0 || !ev->class->has_clock)
 		return;
-	open = &t->calls;
 	open_charge(s, t, open, ev);
 	if (!open->nr) {
 		s->counts.calls_unmatched++;
 		return;
 	}
 	top = &open->frames[open->nr - 1];
-	address = ev->has_address ? ev->address : top->key;
-	if (address == top->key && ev->site == top->site && !open->too_deep)
+	address = ev->class->call_address ? ev->address : top->key;
+	if (address == top->key && ev->site == top->site && !open->too_deep) {
+		settle_top(s, t);
 		open_pop(s, s->calls, open);
+	} else {
+		leave_other(s, t, address, ev->site);
+	}
+}
+
+/* ---- what nearly all events are ---- */
+
+/* Return: the thread, where neither it nor the event is in any way special; else NULL. */
+static inline struct thread *plain_thread(const struct sink *s, const struct event *ev)
+{
+	struct thread *t = s->recent_threads[(uint32_t)ev->tid % RECENT];
+	const struct open_frames *open;
+
+	if (!ev->class->call_plain || !t || t->tid != ev->tid || t->pid != ev->pid || !t->wanted || t->tid < 0)
+		return NULL;
+	open = &t->calls;
+	/* What was seen in the same trace before was on the same host. */
+	if (open->trace != ev->trace || open->losses != ev->trace->losses || open->nr >= open->room ||
+	    open->nr - 1 < open->renewed)
+		return NULL;
+	return t->image == t->process->image && t->image->calls ? t : NULL;
+}
+
+/* Return: @one where @first is 1, @other where it is 0, without a branch. */
+static inline uint64_t choose(uint64_t first, uint64_t one, uint64_t other)
+{
+	return other ^ ((one ^ other) & -first);
+}
+
+/* Return: the call of the frame on top. */
+static inline struct call *top_call(struct sink *s, struct image *m, struct open_frame *top)
+{
+	struct call *call = &m->calls[first_place(m, top->place)];
+
+	call += call->address != top->key;
+	if (call->address == top->key && call->caller == top[-1].stack)
+		return call;
+	return find_call(s, m, top, top[-1].stack, NULL);
+}
+
+static inline void open_call(struct open_frame *f, const struct event *ev, uint64_t address, uint32_t hash)
+{
+	f->key = address;
+	f->site = ev->site;
+	f->value = 0;
+	f->stack = 0;
+	f->hash = hash;
+	f->place = hash;
+	f->counts = true;
+}
+
+/*
+ * An entry or an exit, where some call is open. Which of both it is cannot be foretold, and a branch that is taken in
+ * vain costs as much as all else here: so what both do is done for either. Both look up the call on top: where it is
+ * entered from, its stack is needed, where it is left, its value is added. The frame behind it is written in any case.
+ */
+static inline void step(struct sink *s, const struct event *ev, struct thread *t)
+{
+	struct open_frames *open = &t->calls;
+	struct open_frame *top = open->frames + open->nr - 1;
+	uint64_t entry = ev->class->call_entry;
+	uint64_t address = choose(ev->class->call_address, ev->address, top->key);
+	uint32_t hash = (uint32_t)choose(entry, call_hash(address, top->hash), top->place);
+	struct call *call;
+	int64_t since;
+
+	__builtin_prefetch(&t->image->calls[first_place(t->image, hash)], 1);
+	if (ev->time > open->time && (__builtin_sub_overflow(ev->time, open->time, &since) ||
+				      __builtin_add_overflow(top->value, since, &top->value)))
+		sink_fail(s, FLAME_EOVERFLOW);
+	open->time = ev->time;
+	if (choose(entry, 0, (address ^ top->key) | (ev->site ^ top->site))) {
+		leave_other(s, t, address, ev->site);
+		return;
+	}
+	call = top_call(s, t->image, top);
+	if (!call)
+		return;
+	top->stack = call->stack;
+	tally_add(s, &call->tally, (int64_t)choose(entry, 0, (uint64_t)top->value), 1 - entry);
+	open_call(top + 1, ev, address, hash);
+	open->nr += 2 * (uint32_t)entry - 1;
+}
+
+/* An entry where no call is open. */
+static inline void step_first(const struct event *ev, struct thread *t)
+{
+	struct open_frames *open = &t->calls;
+	struct image *m = t->image;
+	uint32_t hash;
+
+	set_bottom(open, t->lost_root ? t->lost_root : t->root);
+	hash = call_hash(ev->address, open->frames[-1].hash);
+	__builtin_prefetch(&m->calls[first_place(m, hash)], 1);
+	open->time = ev->time;
+	open_call(open->frames, ev, ev->address, hash);
+	open->nr = 1;
+}
+
+__attribute__((cold)) static void step_rare(struct sink *s, const struct event *ev)
+{
+	struct thread *t = thread_of(s, ev);
+
+	if (!t || !t->wanted)
+		return;
+	if (ev->class->call_entry)
+		enter(s, ev, t);
 	else
-		exit_other(s, open, address, ev->site);
+		leave(s, ev, t);
+	if (t->calls.renewed > t->calls.nr)
+		t->calls.renewed = t->calls.nr;
+}
+
+const struct event *calls_events(struct sink *s, const struct event *ev, const struct event *end)
+{
+	for (; ev < end && ev->class->roles & (ROLE_CALL_ENTRY | ROLE_CALL_EXIT); ev++) {
+		struct thread *t = plain_thread(s, ev);
+
+		if (t && t->calls.nr)
+			step(s, ev, t);
+		else if (t && ev->class->call_entry)
+			step_first(ev, t);
+		else
+			step_rare(s, ev);
+	}
+	return ev;
 }
 
 void calls_cut(struct sink *s, struct thread *t)
 {
+	settle_top(s, t);
 	open_close(s, s->calls, &t->calls, 0);
 	t->calls.too_deep = 0;
+	t->calls.renewed = 0;
+}
+
+void calls_renew(struct sink *s, struct thread *t)
+{
+	settle_top(s, t);
+	t->calls.renewed = t->calls.nr;
+}
+
+void calls_settle(struct sink *s)
+{
+	for (size_t i = 0; i < s->nr_threads; i++)
+		settle_top(s, s->threads[i]);
+	for (size_t i = 1; i < s->nr_images; i++) {
+		const struct image *m = s->images[i];
+
+		for (size_t j = 0; m->calls && j <= m->calls_mask; j++) {
+			struct tally *t = &m->calls[j].tally;
+
+			if (m->calls[j].caller != NO_STACK)
+				series_add(s, s->calls, m->calls[j].stack, t->value, t->nr);
+			*t = (struct tally){ 0 };
+		}
+	}
 }

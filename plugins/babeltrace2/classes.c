@@ -43,6 +43,7 @@ static void find_thread_fields(struct event_class *c)
 		c->ids.tid = find_first(c->class, tid, IN_CONTEXT);
 	ids_prepare(&c->ids);
 	c->comm = field_find(c->class, "procname", IN_CONTEXT);
+	c->pthread = field_find(c->class, "pthread_id", IN_CONTEXT);
 	c->ip = field_find(c->class, "ip", IN_CONTEXT);
 	c->cpu = field_find(c->class, "cpu_id", IN_CONTEXT);
 	c->debug_info = field_find(c->class, "debug_info", IN_COMMON);
@@ -66,8 +67,12 @@ static void find_calls(struct sink *s, struct event_class *c, const char *name)
 	c->address = field_find(c->class, "addr", IN_PAYLOAD);
 	if (!c->address.scope && c->roles & ROLE_CALL_EXIT)
 		c->address = c->ip;
-	c->call_address = c->address.scope;
+	c->call_address = c->address.shape == SHAPE_UNSIGNED || c->address.shape == SHAPE_SIGNED;
 	c->site = field_find(c->class, "call_site", IN_PAYLOAD);
+	c->call_entry = c->roles & ROLE_CALL_ENTRY;
+	c->call_plain = c->has_clock && !c->comm.scope && !c->pthread.scope && !c->debug_info.scope &&
+			(c->call_address || !c->call_entry) && !s->params.time &&
+			(!s->params.root || strcmp(s->params.root, "cpu") != 0);
 	s->calls = series_get(s, "calls", &like);
 }
 
@@ -107,7 +112,7 @@ static struct series *sample_series(struct sink *s, const struct event_class *c,
 	return series_get(s, sample_name(name, room, sizeof(room)), &like);
 }
 
-static void find_sample(struct sink *s, struct event_class *c, const char *name)
+static void find_sample(struct sink *s, struct event_class *c)
 {
 	static const char *const user[] = { "callstack_user", "callstack", "callchain", NULL };
 	static const char *const weight[] = { "weight", "period", NULL };
@@ -119,16 +124,16 @@ static void find_sample(struct sink *s, struct event_class *c, const char *name)
 		c->user_chain = find_first(c->class, user, ANYWHERE);
 		c->kernel_chain = field_find(c->class, "callstack_kernel", IN_CONTEXT);
 	}
-	if (c->user_chain.shape != SHAPE_ARRAY)
+	if (c->user_chain.content != SHAPE_ARRAY)
 		c->user_chain = (struct field){ 0 };
-	if (c->kernel_chain.shape != SHAPE_ARRAY)
+	if (c->kernel_chain.content != SHAPE_ARRAY)
 		c->kernel_chain = (struct field){ 0 };
 	if (!c->perf_chain && !c->user_chain.scope && !c->kernel_chain.scope)
 		return;
 	c->weight = c->perf_chain ? field_find(c->class, "perf_period", IN_PAYLOAD) :
 				    find_first(c->class, weight, IN_PAYLOAD);
 	c->roles |= ROLE_SAMPLE;
-	c->series = sample_series(s, c, name);
+	c->series = sample_series(s, c, c->name);
 }
 
 static void find_switch(struct sink *s, struct event_class *c, const char *name)
@@ -143,6 +148,7 @@ static void find_switch(struct sink *s, struct event_class *c, const char *name)
 	c->prev_tid = find_first(c->class, prev, IN_PAYLOAD);
 	c->next_tid = find_first(c->class, next, IN_PAYLOAD);
 	c->prev_comm = field_find(c->class, "prev_comm", IN_PAYLOAD);
+	c->prev_state = field_find(c->class, "prev_state", IN_PAYLOAD);
 	if (!c->prev_tid.scope || !c->next_tid.scope)
 		return;
 	c->roles |= ROLE_SWITCH;
@@ -152,6 +158,58 @@ static void find_switch(struct sink *s, struct event_class *c, const char *name)
 static bool has_clock(const bt_event_class *class)
 {
 	return bt_stream_class_borrow_default_clock_class_const(bt_event_class_borrow_stream_class_const(class));
+}
+
+/* Return: NULL where there is none, as always under MIP 0. */
+static const char *class_namespace(const struct sink *s, const bt_event_class *class)
+{
+#ifdef HAVE_BT2_MIP_1
+	if (s->mip > 0)
+		return bt_event_class_get_namespace(class);
+#endif
+	(void)s;
+	(void)class;
+	return NULL;
+}
+
+bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name)
+{
+	const char *space = class_namespace(s, class), *own = bt_event_class_get_name(class);
+	size_t n = space ? strlen(space) : 0;
+
+	if (!own)
+		return false;
+	if (!space)
+		return !strcmp(own, name);
+	return !strncmp(name, space, n) && name[n] == ':' && !strcmp(name + n + 1, own);
+}
+
+/* Equal names in two namespaces are two events. Return: owned by the caller. */
+static char *full_name(const struct sink *s, const bt_event_class *class)
+{
+	const char *space = class_namespace(s, class), *own = bt_event_class_get_name(class);
+	char *text = NULL;
+
+	if (own && asprintf(&text, "%s%s%s", space ? space : "", space ? ":" : "", own) < 0)
+		text = NULL;
+	return text;
+}
+
+static void find_roles(struct sink *s, struct event_class *c, const char *name)
+{
+	find_calls(s, c, name);
+	maps_recognise(c, name);
+	if (c->roles)
+		return;
+	find_switch(s, c, name);
+	find_sample(s, c);
+	spans_recognise(s, c);
+	life_recognise(s, c, name);
+	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
+		c->roles |= ROLE_CALLBACK_NAME;
+		c->f[0] = field_find(c->class, "callback", IN_PAYLOAD);
+		c->f[1] = field_find(c->class, "symbol", IN_PAYLOAD);
+	}
 }
 
 static struct event_class *class_new(struct sink *s, const bt_event_class *class)
@@ -170,20 +228,14 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	c->has_clock = has_clock(class);
 	pointers_put(s, &s->by_class, hash_pointer(class), c, hash_class);
 	find_thread_fields(c);
-	if (!name)
-		return c;
-	find_calls(s, c, name);
-	maps_recognise(c, name);
-	if (c->roles)
-		return c;
-	find_switch(s, c, name);
-	find_sample(s, c, name);
-	spans_recognise(s, c);
-	if (!strcmp(name, "ros2:rclcpp_callback_register")) {
-		c->roles |= ROLE_CALLBACK_NAME;
-		c->f[0] = field_find(class, "callback", IN_PAYLOAD);
-		c->f[1] = field_find(class, "symbol", IN_PAYLOAD);
+	if (name) {
+		c->name = full_name(s, class);
+		if (c->name)
+			find_roles(s, c, name);
+		else
+			sink_fail(s, FLAME_ENOMEM);
 	}
+	c->plain = !c->roles || (c->has_clock && c->ids.both);
 	return c;
 }
 
@@ -240,6 +292,18 @@ static char *tool_of(const bt_trace *trace)
 	return n < 0 ? NULL : text;
 }
 
+/* With buffers by process LTTng-UST tells of the process. Return: its program's name and when that began. */
+static char *program_of(const bt_trace *trace)
+{
+	char *name = environment_text(trace, "procname"), *since = environment_text(trace, "vpid_datetime"), *text = NULL;
+
+	if (name && since && asprintf(&text, "%s %s", name, since) < 0)
+		text = NULL;
+	free(name);
+	free(since);
+	return text;
+}
+
 static void set_host(const struct sink *s, struct trace *t)
 {
 	t->first = t;
@@ -274,6 +338,8 @@ static struct trace *trace_new(struct sink *s, const bt_trace *trace)
 	if (!t->hostname)
 		t->hostname = environment_text(trace, "host");	/* perf */
 	t->tool = tool_of(trace);
+	t->keeps_names = t->tool && !strncmp(t->tool, "lttng-ust", strlen("lttng-ust"));
+	t->program = program_of(trace);
 	set_host(s, t);
 	s->traces[s->nr_traces++] = t;
 	return t;

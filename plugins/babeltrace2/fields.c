@@ -34,24 +34,30 @@ static enum shape shape_of(const bt_field_class *class)
 		return SHAPE_TEXT;
 	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_ARRAY))
 		return SHAPE_ARRAY;
-#ifdef HAVE_BT2_BLOB
+#ifdef HAVE_BT2_MIP_1
 	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_BLOB))
 		return SHAPE_BLOB;
 #endif
+	if (bt_field_class_type_is(type, BT_FIELD_CLASS_TYPE_OPTION))
+		return SHAPE_OPTION;
 	return type == BT_FIELD_CLASS_TYPE_STRUCTURE ? SHAPE_STRUCT : SHAPE_NONE;
 }
 
 /* Arrays are of use where they hold integers. */
 static bool set_shape(struct field *f, const bt_field_class *class)
 {
-	f->shape = shape_of(class);
-	if (f->shape == SHAPE_ARRAY) {
+	f->shape = f->content = shape_of(class);
+	if (f->shape == SHAPE_OPTION) {
+		class = bt_field_class_option_borrow_field_class_const(class);
+		f->content = shape_of(class);
+	}
+	if (f->content == SHAPE_ARRAY) {
 		enum shape items = shape_of(bt_field_class_array_borrow_element_field_class_const(class));
 
 		f->signed_items = items == SHAPE_SIGNED;
 		return items == SHAPE_SIGNED || items == SHAPE_UNSIGNED;
 	}
-	return f->shape != SHAPE_NONE;
+	return f->content != SHAPE_NONE && f->content != SHAPE_OPTION;
 }
 
 struct field field_find(const bt_event_class *class, const char *name, unsigned int scopes)
@@ -90,6 +96,18 @@ void ids_prepare(struct ids *ids)
 	ids->both = pid->scope == tid->scope && pid->shape == SHAPE_SIGNED && tid->shape == SHAPE_SIGNED ? tid->borrow : NULL;
 }
 
+bool number_in_option(const bt_field *option, uint64_t *value)
+{
+	const bt_field *field = bt_field_option_borrow_field_const(option);
+
+	if (!field)
+		return false;
+	if (bt_field_class_type_is(bt_field_get_class_type(field), BT_FIELD_CLASS_TYPE_UNSIGNED_INTEGER))
+		return number_of(field, SHAPE_UNSIGNED, value);
+	return bt_field_class_type_is(bt_field_get_class_type(field), BT_FIELD_CLASS_TYPE_SIGNED_INTEGER) &&
+	       number_of(field, SHAPE_SIGNED, value);
+}
+
 /* Fields are used again, and 2.0 leaves in an empty one what was there before. */
 static const char *text_of(const bt_field *field)
 {
@@ -98,24 +116,24 @@ static const char *text_of(const bt_field *field)
 
 const char *field_text(const bt_event *event, const struct field *f)
 {
-	const bt_field *field = f->scope && f->shape == SHAPE_TEXT ? field_borrow(event, f) : NULL;
+	const bt_field *field = f->scope && f->content == SHAPE_TEXT ? field_content(field_borrow(event, f), f) : NULL;
 
 	return field ? text_of(field) : NULL;
 }
 
 size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes, size_t room)
 {
-	const bt_field *field = field_borrow(event, f);
+	const bt_field *field = field_content(field_borrow(event, f), f);
 	uint64_t nr = 0;
 
-#ifdef HAVE_BT2_BLOB
-	if (field && f->shape == SHAPE_BLOB) {
+#ifdef HAVE_BT2_MIP_1
+	if (field && f->content == SHAPE_BLOB) {
 		nr = bt_field_blob_get_length(field);
 		if (nr && nr <= room)
 			memcpy(bytes, bt_field_blob_get_data_const(field), nr);
 	}
 #endif
-	if (field && f->shape == SHAPE_ARRAY && !f->signed_items) {
+	if (field && f->content == SHAPE_ARRAY && !f->signed_items) {
 		nr = bt_field_array_get_length(field);
 		for (uint64_t i = 0; nr <= room && i < nr; i++)
 			bytes[i] = (uint8_t)bt_field_integer_unsigned_get_value(
@@ -126,7 +144,7 @@ size_t field_bytes(const bt_event *event, const struct field *f, uint8_t *bytes,
 
 const char *field_member_text(const bt_event *event, const struct field *f, const char *name)
 {
-	const bt_field *field = f->scope && f->shape == SHAPE_STRUCT ? field_borrow(event, f) : NULL;
+	const bt_field *field = f->scope && f->content == SHAPE_STRUCT ? field_content(field_borrow(event, f), f) : NULL;
 
 	if (field)
 		field = bt_field_structure_borrow_member_field_by_name_const(field, name);

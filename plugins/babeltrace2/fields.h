@@ -19,7 +19,7 @@ enum scope { SCOPE_NONE, SCOPE_PAYLOAD, SCOPE_SPECIFIC, SCOPE_COMMON };
 #define ANYWHERE (IN_PAYLOAD | IN_CONTEXT)
 
 /* What is read of a field; others are as if they were not there. */
-enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT, SHAPE_BLOB };
+enum shape { SHAPE_NONE, SHAPE_UNSIGNED, SHAPE_SIGNED, SHAPE_TEXT, SHAPE_ARRAY, SHAPE_STRUCT, SHAPE_BLOB, SHAPE_OPTION };
 
 /* Return: the structure of all fields in a scope; NULL where the event has none. */
 typedef const bt_field *(*scope_borrow)(const bt_event *event);
@@ -27,6 +27,7 @@ typedef const bt_field *(*scope_borrow)(const bt_event *event);
 struct field {
 	enum scope scope;	/* SCOPE_NONE: there is none */
 	enum shape shape;
+	enum shape content;	/* of an option; else the shape itself */
 	bool signed_items;	/* of an array of integers */
 	uint64_t index;		/* in its structure */
 	scope_borrow borrow;	/* that structure; NULL: there is none */
@@ -48,6 +49,15 @@ static inline const bt_field *field_borrow(const bt_event *event, const struct f
 	return all ? bt_field_structure_borrow_member_field_by_index_const(all, f->index) : NULL;
 }
 
+/* Return: what an option holds, or NULL; any other field itself. */
+static inline const bt_field *field_content(const bt_field *field, const struct field *f)
+{
+	return field && f->shape == SHAPE_OPTION ? bt_field_option_borrow_field_const(field) : field;
+}
+
+/* Return: false where the option holds no number. */
+bool number_in_option(const bt_field *option, uint64_t *value);
+
 /* Return: false where @field is no number; signed ones are sign-extended. */
 static inline bool number_of(const bt_field *field, enum shape shape, uint64_t *value)
 {
@@ -56,7 +66,7 @@ static inline bool number_of(const bt_field *field, enum shape shape, uint64_t *
 	else if (shape == SHAPE_SIGNED)
 		*value = (uint64_t)bt_field_integer_signed_get_value(field);
 	else
-		return false;
+		return shape == SHAPE_OPTION && number_in_option(field, value);
 	return true;
 }
 
@@ -76,17 +86,24 @@ struct ids {
 
 void ids_prepare(struct ids *ids);
 
+/* To be called where @ids->both. */
+static inline void ids_get_both(const bt_event *event, const struct ids *ids, int32_t *pid, int32_t *tid)
+{
+	const bt_field *all = ids->both(event);
+
+	*tid = (int32_t)bt_field_integer_signed_get_value(
+		bt_field_structure_borrow_member_field_by_index_const(all, ids->tid.index));
+	*pid = (int32_t)bt_field_integer_signed_get_value(
+		bt_field_structure_borrow_member_field_by_index_const(all, ids->pid.index));
+}
+
 /* Those that there are not stay as they were. */
 static inline void ids_get(const bt_event *event, const struct ids *ids, int32_t *pid, int32_t *tid)
 {
-	const bt_field *all = ids->both ? ids->both(event) : NULL;
 	uint64_t value;
 
-	if (all) {
-		*tid = (int32_t)bt_field_integer_signed_get_value(
-			bt_field_structure_borrow_member_field_by_index_const(all, ids->tid.index));
-		*pid = (int32_t)bt_field_integer_signed_get_value(
-			bt_field_structure_borrow_member_field_by_index_const(all, ids->pid.index));
+	if (ids->both) {
+		ids_get_both(event, ids, pid, tid);
 		return;
 	}
 	if (field_number(event, &ids->tid, &value))

@@ -157,10 +157,9 @@ static void on_dump_start(struct sink *s, const struct event *ev)
 
 	if (!t)
 		return;
-	if (t->process->dumper >= 0 && t->tid >= 0 && t->process->dumper != t->tid) {
-		process_set_image(t->process, image_new(s, NULL));
-		t->process->exec++;
-	}
+	process_see_trace(s, t->process, ev->trace);
+	if (t->process->dumper >= 0 && t->tid >= 0 && t->process->dumper != t->tid)
+		process_exec(s, t->process);
 	t->process->dumper = t->tid;
 }
 
@@ -252,6 +251,18 @@ static void on_perf_mmap(struct sink *s, const struct event *ev)
 		process_map(s, p, &map);
 }
 
+static void on_perf_exit(struct sink *s, const struct event *ev)
+{
+	struct thread *t;
+	int32_t pid, tid;
+
+	if (!perf_ids(ev, &pid, &tid))
+		return;
+	t = thread_get(s, ev->trace, pid, tid);
+	if (t)
+		thread_end(s, t, ev->time);
+}
+
 static void on_perf_fork(struct sink *s, const struct event *ev)
 {
 	struct process *child, *parent;
@@ -264,6 +275,8 @@ static void on_perf_fork(struct sink *s, const struct event *ev)
 		return;
 	t = thread_get(s, ev->trace, pid, tid);
 	from = thread_get(s, ev->trace, (int32_t)ppid, (int32_t)ptid);
+	if (t)
+		thread_begin(s, t);
 	if (t && from && from->comm[0])
 		thread_set_comm(s, t, from->comm);
 	child = process_get(s, ev->trace->host, pid);
@@ -293,9 +306,9 @@ static const struct map_event map_events[] = {
 	{ "perf_mmap", on_perf_mmap, { "start", NULL, "filename", NULL, "pid", "tid" } },
 	{ "perf_mmap2", on_perf_mmap, { "start", NULL, "filename", NULL, "pid", "tid" } },
 	{ "perf_fork", on_perf_fork, { NULL, "ppid", NULL, "ptid", "pid", "tid" } },
+	{ "perf_exit", on_perf_exit, { NULL, NULL, NULL, NULL, "pid", "tid" } },
 	/* Nothing to be done, and no spans either. */
 	{ "lttng_ust_statedump:end", NULL, { NULL } },
-	{ "perf_exit", NULL, { NULL } },
 };
 
 void maps_recognise(struct event_class *c, const char *name)

@@ -7,80 +7,94 @@
 
 #include "sink.h"
 
+/* Of the kernel's states. */
+#define EXIT_DEAD 0x10
+#define EXIT_ZOMBIE 0x20
+
 static uint64_t hash_tid(uint32_t host, int32_t tid)
 {
 	return hash_mix((uint32_t)tid ^ HASH_A, host ^ HASH_C);
 }
 
-static uint64_t hash_sleeper(const void *p)
+static uint64_t hash_thread_id(const void *p)
 {
-	const struct sleeper *sleeper = p;
+	const struct thread_id *id = p;
 
-	return hash_tid(sleeper->host, sleeper->tid);
+	return hash_tid(id->host, id->tid);
 }
 
-/* Thread ids are unique on a host, and next has no process in the event. */
-static struct sleeper *sleeper_find(const struct sink *s, uint32_t host, int32_t tid)
+/* Events often tell the id without the process. */
+struct thread_id *thread_id_find(const struct sink *s, uint32_t host, int32_t tid)
 {
-	const struct pointers *p = &s->sleepers;
+	const struct pointers *p = &s->thread_ids;
 
 	for (uint32_t i = (uint32_t)hash_tid(host, tid) & p->mask; p->slots && p->slots[i]; i = (i + 1) & p->mask) {
-		struct sleeper *sleeper = p->slots[i];
+		struct thread_id *id = p->slots[i];
 
-		if (sleeper->tid == tid && sleeper->host == host)
-			return sleeper;
+		if (id->tid == tid && id->host == host)
+			return id;
 	}
 	return NULL;
 }
 
-static struct sleeper *sleeper_get(struct sink *s, uint32_t host, int32_t tid)
+struct thread_id *thread_id_get(struct sink *s, uint32_t host, int32_t tid)
 {
-	struct sleeper *sleeper = sleeper_find(s, host, tid);
+	struct thread_id *id = thread_id_find(s, host, tid);
 
-	if (sleeper)
-		return sleeper;
-	sleeper = calloc(1, sizeof(*sleeper));
-	if (!sleeper) {
+	if (id)
+		return id;
+	id = calloc(1, sizeof(*id));
+	if (!id) {
 		sink_fail(s, FLAME_ENOMEM);
 		return NULL;
 	}
-	sleeper->host = host;
-	sleeper->tid = tid;
-	if (!pointers_put(s, &s->sleepers, hash_sleeper(sleeper), sleeper, hash_sleeper)) {
-		free(sleeper);
+	id->host = host;
+	id->tid = tid;
+	if (!pointers_put(s, &s->thread_ids, hash_thread_id(id), id, hash_thread_id)) {
+		free(id);
 		return NULL;
 	}
-	return sleeper;
+	return id;
 }
 
 uint64_t sleepers_count(const struct sink *s)
 {
-	const struct pointers *p = &s->sleepers;
+	const struct pointers *p = &s->thread_ids;
 	uint64_t nr = 0;
 
 	for (uint32_t i = 0; p->slots && i <= p->mask; i++)
-		nr += p->slots[i] && ((const struct sleeper *)p->slots[i])->is_off;
+		nr += p->slots[i] && ((const struct thread_id *)p->slots[i])->is_off;
 	return nr;
+}
+
+/* Whoever leaves in this state has ended: what comes back with its id is another. */
+static bool is_dead(const struct event *ev)
+{
+	uint64_t state;
+
+	return field_number(ev->event, &ev->class->prev_state, &state) && state & (EXIT_DEAD | EXIT_ZOMBIE);
 }
 
 static void switch_out(struct sink *s, const struct event *ev, int32_t tid)
 {
 	const char *comm = field_text(ev->event, &ev->class->prev_comm);
 	struct thread *t = thread_of(s, ev);
-	struct sleeper *sleeper;
+	struct thread_id *sleeper;
 
 	/* Without contexts, or with those of another namespace. */
 	if (!t || t->tid != tid)
 		t = thread_get(s, ev->trace, -1, tid);
 	if (!t)
 		return;
+	if (t->image != t->process->image)
+		thread_renew(s, t);
 	if (comm && *comm)
 		thread_set_comm(s, t, comm);
-	sleeper = sleeper_get(s, t->host, tid);
+	sleeper = thread_id_get(s, t->host, tid);
 	if (!sleeper)
 		return;
-	sleeper->is_off = t->wanted;
-	if (!t->wanted)
+	sleeper->is_off = t->wanted && !is_dead(ev);
+	if (!sleeper->is_off)
 		return;
 	sleeper->since = ev->time;
 	sleeper->losses = ev->trace->first->host_losses;
@@ -89,7 +103,7 @@ static void switch_out(struct sink *s, const struct event *ev, int32_t tid)
 
 static void switch_in(struct sink *s, const struct event *ev, int32_t tid)
 {
-	struct sleeper *sleeper = sleeper_find(s, ev->trace->host, tid);
+	struct thread_id *sleeper = thread_id_find(s, ev->trace->host, tid);
 	int64_t time = 0;
 
 	if (!sleeper || !sleeper->is_off)

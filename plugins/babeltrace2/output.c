@@ -4,17 +4,15 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "../../core/folded.h"
 #include "../../core/report.h"
+#include "files.h"
 #include "sink.h"
 
 #define ULL(n) ((unsigned long long)(n))
@@ -144,6 +142,8 @@ static const struct line lines[] = {
 	{ FLAME_WARNING, COUNT(calls_deep), "calls are deeper than BT2_DEPTH_MAX, 4096, and not shown" },
 	{ FLAME_NOTE, COUNT(spans_unmatched), "ends of spans had no beginning" },
 	{ FLAME_NOTE, COUNT(spans_skipped), "spans were left without an end" },
+	{ FLAME_NOTE, COUNT(ended), "calls or spans were open when their thread ended, became another program, or left its id to "
+	  "another; they are shown up to then" },
 	{ FLAME_WARNING, COUNT(truncated), "stacks were cut off by the recorder, or have more than BT2_CHAIN_MAX, 4096, "
 	  "addresses; they are below [truncated]" },
 	{ FLAME_WARNING, COUNT(negative), "samples are not shown: their values are below zero, "
@@ -151,6 +151,8 @@ static const struct line lines[] = {
 	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
 	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
 	  "apart: names of addresses there may be of another file" },
+	{ FLAME_WARNING, COUNT(execs_mixed), "times a process would have become another program, more than BT2_EXECS_MAX, 1024, allows "
+	  "for each: several seem to have the same ids, as in containers, and names of addresses there may be of another file" },
 	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; "
 	  "perf's DWARF stacks do not come into CTF" },
 };
@@ -224,7 +226,22 @@ static void say_all(const struct sink *s, const struct series *chosen)
 	say_fileless(s, chosen);
 }
 
-/* Return: the subtitle with what was lost; owned by the caller; NULL without memory. */
+/* Write @before and which part of the trace was asked for; nothing where that is all of it. */
+static void write_range(const struct params *p, const char *before, FILE *f)
+{
+	const char *comma = p->time ? strchr(p->time, ',') : NULL;
+
+	if (!comma || (comma == p->time && !comma[1]))
+		return;
+	fputs(before, f);
+	if (comma > p->time)
+		fprintf(f, "from %.*s s ", (int)(comma - p->time), p->time);
+	if (comma[1])
+		fprintf(f, "%s %s s ", comma > p->time ? "to" : "up to", comma + 1);
+	fputs("after the first event", f);
+}
+
+/* Return: the subtitle with the range of time and what was lost; owned by the caller; NULL without memory. */
 static char *subtitle(const struct sink *s, const struct series *series)
 {
 	const struct counts *c = &s->counts;
@@ -238,6 +255,7 @@ static char *subtitle(const struct sink *s, const struct series *series)
 		fputs(s->params.subtitle, f);
 	else
 		fprintf(f, "%s: %s", series->name, series->about);
+	write_range(&s->params, "; ", f);
 	if (c->lost_events)
 		fprintf(f, "; %llu events lost", ULL(c->lost_events));
 	if (c->lost_packets)
@@ -283,17 +301,33 @@ static int write_svg(const struct sink *s, const struct series *series, const st
 	return err;
 }
 
+/* Return: owned by the caller; NULL without memory. */
+static char *report_input(const struct sink *s)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	fputs("the trace", f);
+	write_range(&s->params, " ", f);
+	fclose(f);
+	return text;
+}
+
 static int write_report(const struct sink *s, const struct series *series, const struct flame_profile *p, FILE *out)
 {
 	struct flame_report_options options = { .count = s->params.count };
 	const char *format = s->params.report_format;
 	struct flame_owner owner = { 0 };
 	struct flame_report report;
+	char *input = report_input(s);
 	int err;
 
 	(void)params_project(&s->params, &owner);	/* checked before */
 	flame_report_init(&report, &options, &owner);
-	err = flame_report_add(&report, p, 1, series->kind, "the trace");
+	err = input ? flame_report_add(&report, p, 1, series->kind, input) : FLAME_ENOMEM;
 	if (!err && format && !strcmp(format, "json"))
 		err = flame_report_write_json(&report, out);
 	else if (!err && format && !strcmp(format, "text"))
@@ -302,6 +336,7 @@ static int write_report(const struct sink *s, const struct series *series, const
 		err = flame_report_write_markdown(&report, out);
 	flame_report_release(&report);
 	flame_owner_release(&owner);
+	free(input);
 	return err;
 }
 
@@ -319,78 +354,17 @@ static int write_one(const struct sink *s, const struct series *series, const st
 	return write_svg(s, series, p, out);
 }
 
-/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
-static bool is_replaceable(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static mode_t file_mode(const char *path)
-{
-	struct stat st;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
-}
-
-static FILE *open_file(const char *path, char **temporary)
-{
-	const char *slash = strrchr(path, '/');
-	FILE *f = NULL;
-	int fd;
-
-	*temporary = NULL;
-	if (!is_replaceable(path))
-		return fopen(path, "we");
-	/* Under a name of its own length: the output's may be as long as names can be. */
-	if (asprintf(temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
-		*temporary = NULL;
-		return NULL;
-	}
-	fd = mkostemp(*temporary, O_CLOEXEC);
-	if (fd >= 0) {
-		(void)!fchmod(fd, file_mode(path));
-		f = fdopen(fd, "w");
-	}
-	if (fd >= 0 && !f) {
-		close(fd);
-		unlink(*temporary);
-	}
-	return f;
-}
-
-static int close_file(FILE *f, const char *path, char *temporary, int err)
-{
-	if (!err && (ferror(f) || fflush(f)))
-		err = FLAME_EIO;
-	if (f != stdout && fclose(f) && !err)
-		err = FLAME_EIO;
-	if (temporary && !err && rename(temporary, path))
-		err = FLAME_EIO;
-	if (temporary && err) {
-		int error = errno;
-
-		unlink(temporary);
-		errno = error;
-	}
-	return err;
-}
-
 static int write_path(struct sink *s, const struct series *series, const struct flame_profile *p,
 		      enum writer writer)
 {
 	const char *path = s->params.outputs[writer];
 	bool standard = !strcmp(path, "-");
 	char *temporary = NULL;
-	FILE *f = standard ? stdout : open_file(path, &temporary);
+	FILE *f = standard ? stdout : file_open(path, &temporary);
 	int err = f ? write_one(s, series, p, writer, f) : FLAME_EIO;
 
 	if (f)
-		err = close_file(f, path, temporary, err);
-	free(temporary);
+		err = file_close(f, path, temporary, err);
 	if (err)
 		append_cause(s, "cannot write %s to %s: %s", writer_names[writer], standard ? "standard output" : path,
 			     err == FLAME_EIO ? strerror(errno) : flame_strerror(err));

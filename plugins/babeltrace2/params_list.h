@@ -33,7 +33,7 @@ PARAM("collapse-recursion", BOOL, OFFSET(collapse_recursion), "a function that c
 PARAM("strip-hex", BOOL, OFFSET(strip_hex), "replace 0x1f2e in names by 0x...")
 PARAM("strip-ids", BOOL, OFFSET(strip_ids), "names without addresses, numbers of threads, clones and versions")
 PARAM("title", TEXT, OFFSET(title), "of the picture")
-PARAM("subtitle", TEXT, OFFSET(subtitle), "of the picture; losses are added to it")
+PARAM("subtitle", TEXT, OFFSET(subtitle), "of the picture; the range of time and losses are added to it")
 PARAM("countname", TEXT, OFFSET(countname), "what the picture counts")
 PARAM("nametype", TEXT, OFFSET(nametype), "what frames are; the default is Function:")
 PARAM("total", NUMBER, OFFSET(total), "base of the picture's percentages; the default is the sum")

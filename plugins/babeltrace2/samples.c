@@ -57,7 +57,7 @@ static void read_items(uint64_t *to, const bt_field *array, uint64_t len, bool h
 static size_t read_chain(struct sink *s, size_t nr, const struct event *ev, const struct field *f,
 			 bool *truncated)
 {
-	const bt_field *array = f->scope ? field_borrow(ev->event, f) : NULL;
+	const bt_field *array = f->scope ? field_content(field_borrow(ev->event, f), f) : NULL;
 	uint64_t len = array ? bt_field_array_get_length(array) : 0;
 	uint64_t *to;
 
@@ -198,7 +198,7 @@ void sample_event(struct sink *s, const struct event *ev)
 		return;
 	if (!field_number(ev->event, &ev->class->weight, &weight))
 		weight = 1;
-	if (weight > INT64_MAX && ev->class->weight.shape == SHAPE_SIGNED) {
+	if (weight > INT64_MAX && ev->class->weight.content == SHAPE_SIGNED) {
 		s->counts.negative++;
 		return;
 	}

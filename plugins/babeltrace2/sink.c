@@ -16,7 +16,6 @@
 
 #define CHAINS_MAX ((size_t)64 << 20)	/* bytes of chains whose stacks are remembered */
 #define CALLBACKS_MAX ((size_t)16 << 20)
-#define EVENTS_AT_ONCE 16	/* babeltrace2 hands over up to 15 messages at a time */
 
 void sink_fail(struct sink *s, int err)
 {
@@ -118,17 +117,14 @@ static const struct role_handler role_handlers[] = {
 	{ ROLE_SPAN_END, span_end },	/* an event may end one pair and begin another */
 	{ ROLE_SPAN_BEGIN, span_begin },
 	{ ROLE_CALLBACK_NAME, callback_name },
+	{ ROLE_LIFE, life_event },	/* after what its event has besides */
 };
 
 static inline void dispatch(struct sink *s, const struct event *ev)
 {
 	unsigned int roles = ev->class->roles;
 
-	if (roles & ROLE_CALL_ENTRY) {
-		calls_entry(s, ev);
-	} else if (roles & ROLE_CALL_EXIT) {
-		calls_exit(s, ev);
-	} else if (roles & ROLE_MAPS) {
+	if (roles & ROLE_MAPS) {
 		if (ev->class->maps)
 			ev->class->maps(s, ev);
 	} else {
@@ -179,25 +175,57 @@ static inline bool read_time(struct sink *s, const bt_message *message, struct e
 }
 
 /* Return: false where the event is of no use. */
-static inline bool read_event(struct sink *s, const bt_message *message, struct event *ev)
+static bool read_event(struct sink *s, const bt_message *message, struct event *ev)
 {
-	const bt_event *event = bt_message_event_borrow_event_const(message);
-	struct event_class *class = class_get(s, bt_event_borrow_class_const(event));
-
-	s->counts.events++;
-	if (!class || (!class->roles && s->started))
-		return false;
-	ev->event = event;
-	ev->class = class;
-	ev->has_address = false;
-	ev->site = 0;
 	/* The beginning of each stream has been seen: where there is one trace, the event is of it. */
-	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(event));
-	if (!ev->trace || !read_time(s, message, ev) || !class->roles)
+	ev->trace = s->nr_traces == 1 ? s->traces[0] : trace_get(s, bt_event_borrow_stream_const(ev->event));
+	if (!ev->trace || !read_time(s, message, ev) || !ev->class->roles)
 		return false;
 	ev->pid = ev->trace->pid;
 	ev->tid = -1;
-	ids_get(event, &class->ids, &ev->pid, &ev->tid);
+	ids_get(ev->event, &ev->class->ids, &ev->pid, &ev->tid);
+	return true;
+}
+
+/* Return: how many of the events are of use; these are moved to the front. */
+static size_t read_events(struct sink *s, const bt_message *const *messages, struct event *events, size_t nr)
+{
+	size_t nr_read = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		if (!read_event(s, messages[i], &events[i]))
+			continue;
+		if (nr_read < i)
+			events[nr_read] = events[i];
+		nr_read++;
+	}
+	return nr_read;
+}
+
+/*
+ * The same for events of one trace whose classes are all plain. Each loop has so little to do for an event that the
+ * processor is ahead by several, for all of which it waits for memory at once.
+ * Return: false where some time cannot be told; nothing has happened then.
+ */
+static bool read_plain(struct sink *s, const bt_message *const *messages, struct event *events, size_t nr)
+{
+	struct trace *trace = s->traces[0];
+	int64_t time = s->last_time;
+
+	for (size_t i = 0; i < nr; i++) {
+		const bt_clock_snapshot *snapshot = bt_message_event_borrow_default_clock_snapshot_const(messages[i]);
+
+		if (bt_clock_snapshot_get_ns_from_origin(snapshot, &time) != BT_CLOCK_SNAPSHOT_GET_NS_FROM_ORIGIN_STATUS_OK)
+			return false;
+		events[i].time = time;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		struct event *ev = &events[i];
+
+		ev->trace = trace;
+		ids_get_both(ev->event, &ev->class->ids, &ev->pid, &ev->tid);
+	}
+	s->last_time = time;
 	return true;
 }
 
@@ -239,32 +267,59 @@ static inline void read_call(struct event *ev)
 {
 	const struct event_class *c = ev->class;
 
-	ev->has_address = field_number(ev->event, &c->address, &ev->address);
+	field_number(ev->event, &c->address, &ev->address);
 	if (c->site.scope)
 		field_number(ev->event, &c->site, &ev->site);
 }
 
 /*
- * Handle the events that @messages begins with. Whether one is an entry or an exit cannot be foretold: a branch
- * on that for each would keep the processor from reading the next while this one waits for memory, so that what
- * several hold is read first, without such branches. Return: how many messages that were.
+ * Whether an event is an entry or an exit cannot be foretold: a branch on that for each would keep the processor from
+ * reading the next while this one waits for memory, so that what several hold is read without such branches.
  */
+static void read_calls(struct event *events, size_t nr)
+{
+	struct event *calls[EVENTS_AT_ONCE];
+	size_t nr_calls = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		events[i].site = 0;
+		calls[nr_calls] = &events[i];
+		nr_calls += events[i].class->call_address;
+	}
+	for (size_t i = 0; i < nr_calls; i++)
+		read_call(calls[i]);
+}
+
+/* Handle the events that @messages begins with. Return: how many messages that were. */
 static uint64_t on_events(struct sink *s, const bt_message *const *messages, uint64_t nr)
 {
-	struct event events[EVENTS_AT_ONCE], *end = events, *calls[EVENTS_AT_ONCE];
-	size_t nr_calls = 0;
+	const bt_message *kept[EVENTS_AT_ONCE];
+	struct event events[EVENTS_AT_ONCE];
+	bool plain = s->started && s->nr_traces == 1;
+	size_t nr_events = 0;
 	uint64_t i;
 
 	for (i = 0; i < nr && i < EVENTS_AT_ONCE && bt_message_get_type(messages[i]) == BT_MESSAGE_TYPE_EVENT; i++) {
-		if (!read_event(s, messages[i], end))
-			continue;
-		calls[nr_calls] = end;
-		nr_calls += end++->class->call_address;
+		struct event *ev = &events[nr_events];
+
+		ev->event = bt_message_event_borrow_event_const(messages[i]);
+		ev->class = class_get(s, bt_event_borrow_class_const(ev->event));
+		if (!ev->class)
+			return i;
+		kept[nr_events] = messages[i];
+		plain &= ev->class->plain;
+		nr_events += ev->class->roles || !s->started;
 	}
-	for (size_t j = 0; j < nr_calls; j++)
-		read_call(calls[j]);
-	for (struct event *ev = events; ev < end && !s->error; ev++)
-		dispatch(s, ev);
+	s->counts.events += i;
+	if (!plain || !read_plain(s, kept, events, nr_events))
+		nr_events = read_events(s, kept, events, nr_events);
+	read_calls(events, nr_events);
+	for (const struct event *ev = events, *end = events + nr_events; ev < end && !s->error; ) {
+		if (ev->class->roles & (ROLE_CALL_ENTRY | ROLE_CALL_EXIT))
+			ev = calls_events(s, ev, end);
+		else
+			dispatch(s, ev++);
+	}
 	return i;
 }
 
@@ -365,21 +420,25 @@ static void sink_free(struct sink *s)
 		free(s->series[i]->name);
 		free(s->series[i]->tallies);
 	}
-	for (size_t i = 0; i < s->nr_classes; i++)
+	for (size_t i = 0; i < s->nr_classes; i++) {
 		bt_event_class_put_ref(s->classes[i]->class);
+		free(s->classes[i]->name);
+	}
 	for (size_t i = 0; i < s->nr_traces; i++) {
 		bt_trace_put_ref(s->traces[i]->trace);
 		free(s->traces[i]->comm);
 		free(s->traces[i]->hostname);
 		free(s->traces[i]->tool);
+		free(s->traces[i]->program);
 	}
 	for (size_t i = 0; i < s->nr_threads; i++) {
-		free(s->threads[i]->calls.frames);
-		free(s->threads[i]->spans.frames);
+		open_release(&s->threads[i]->calls);
+		open_release(&s->threads[i]->spans);
 	}
 	for (size_t i = 1; i < s->nr_images; i++) {
 		free(s->images[i]->maps);
 		free(s->images[i]->calls);
+		free(s->images[i]->call_hashes);
 	}
 	free_all(s->series, s->nr_series);
 	free_all(s->classes, s->nr_classes);
@@ -390,7 +449,7 @@ static void sink_free(struct sink *s)
 	free(s->by_class.slots);
 	free(s->by_tid.slots);
 	free(s->by_pid.slots);
-	free_all(s->sleepers.slots, s->sleepers.slots ? (size_t)s->sleepers.mask + 1 : 0);
+	free_all(s->thread_ids.slots, s->thread_ids.slots ? (size_t)s->thread_ids.mask + 1 : 0);
 	free(s->codes);
 	free(s->chain);
 	flame_cache_release(&s->chains);
@@ -443,6 +502,7 @@ bt_component_class_initialize_method_status flame_sink_initialize(bt_self_compon
 			       BT_COMPONENT_CLASS_INITIALIZE_METHOD_STATUS_MEMORY_ERROR;
 	}
 	s->self = self;
+	s->mip = bt_self_component_get_graph_mip_version(component);
 	s->level = bt_component_get_logging_level(bt_component_sink_as_component_const(
 		bt_self_component_sink_as_component_sink(self)));
 	s->from = INT64_MIN;

@@ -12,6 +12,7 @@
  */
 #include <babeltrace2/babeltrace.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "../../core/cache.h"
 #include "../../core/flame.h"
@@ -28,6 +29,12 @@
 /* Mappings in images that are copies of others; later ones change the image that there is, which is counted. */
 #define BT2_COPIED_MAX ((size_t)1 << 20)
 
+/* Events that are handled together; babeltrace2 hands over up to 15 messages at a time. */
+#define EVENTS_AT_ONCE 16
+
+/* Times that a process becomes another program; more are not followed, and counted: they are several with one id. */
+#define BT2_EXECS_MAX 1024
+
 /* Roles of an event class. */
 enum role {
 	ROLE_CALL_ENTRY = 1 << 0,
@@ -38,6 +45,7 @@ enum role {
 	ROLE_SPAN_END = 1 << 5,
 	ROLE_MAPS = 1 << 6,
 	ROLE_CALLBACK_NAME = 1 << 7,
+	ROLE_LIFE = 1 << 8,	/* it tells of a thread that begins or ends */
 };
 
 struct sink;
@@ -52,7 +60,11 @@ struct event {
 	int32_t pid, tid;	/* -1: not known */
 	uint64_t address;	/* of a call */
 	uint64_t site;		/* where it was called; 0: not known */
-	bool has_address;
+};
+
+struct tally {
+	int64_t value;
+	uint64_t nr;
 };
 
 /* Values of stacks that may be added up: a value type to be. */
@@ -64,10 +76,7 @@ struct series {
 	enum flame_value_kind kind;
 	int rank;		/* the lowest that has samples is the default */
 	uint64_t order;		/* of one rank, the lowest: as the trace lists its events */
-	struct tally {
-		int64_t value;
-		uint64_t nr;
-	} *tallies;		/* by row of the stack */
+	struct tally *tallies;	/* by row of the stack */
 	size_t room;
 	/* Known at the end, by series_sum(). */
 	uint64_t nr;		/* samples in all */
@@ -79,22 +88,25 @@ typedef void (*maps_handler)(struct sink *s, const struct event *ev);
 /* What is known of an event class; found when its first event comes. */
 struct event_class {
 	const bt_event_class *class;	/* a reference is held */
+	char *name;		/* with its namespace; owned; NULL: it has none */
 	unsigned int roles;
 	bool has_clock;
+	bool plain;		/* it has a clock, a process and a thread, where those of tracers are; or it has no role */
 	struct ids ids;
-	struct field comm, ip, cpu, debug_info;
+	struct field comm, pthread, ip, cpu, debug_info;
 	struct field address;			/* of a call */
-	bool call_address;			/* it is a call, and has that */
+	bool call_entry, call_address;		/* it is an entry; it is a call, and has that */
+	bool call_plain;			/* a call that nests in the thread's root */
 	struct field site;
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
 	bool perf_chain;
 	struct series *series;			/* of its samples */
-	struct field prev_tid, prev_comm, next_tid;
+	struct field prev_tid, prev_comm, prev_state, next_tid;
 	flame_string span, span_name;	/* the pair that it begins; what that is called */
 	flame_string span_ended;	/* the pair that it ends */
-	struct field name, callback;		/* of a span */
-	maps_handler maps;
+	struct field span_text, callback;	/* of a span */
+	maps_handler maps;			/* or of ROLE_LIFE */
 	struct field f[6];			/* that the handler needs */
 };
 
@@ -105,6 +117,8 @@ struct trace {
 	char *comm;		/* owned; NULL: not known */
 	char *hostname;		/* owned; NULL: not known */
 	char *tool;		/* that recorded, "lttng-ust 2.13"; owned; NULL: not known */
+	bool keeps_names;	/* the tool reads a thread's name once: another name is another thread's */
+	char *program;		/* of all its events, by name and start; owned; NULL: not known */
 	uint32_t losses;	/* times that events of it were lost */
 	struct trace *first;	/* of this host: its losses count those of all */
 	uint32_t host_losses;
@@ -120,10 +134,11 @@ struct mapping {
 	bool moved;
 };
 
-/* The stack of a function that was called, by its address and its caller's stack. */
-struct call_slot {
+/* A function that was called, by its address and its caller's stack. */
+struct call {
 	uint64_t address;
-	flame_stack caller, stack;	/* stack 0: the slot is free */
+	flame_stack caller, stack;
+	struct tally tally;	/* added to the series of calls at the end */
 };
 
 /* What a process has mapped during some part of its life; addresses belong to one of these. */
@@ -132,7 +147,8 @@ struct image {
 	uint32_t users;		/* processes that have it now */
 	struct mapping *maps;	/* sorted by start */
 	size_t nr, room;
-	struct call_slot *calls;	/* at most half full */
+	struct call *calls;	/* at most half full */
+	uint32_t *call_hashes;	/* of each */
 	uint32_t calls_mask, nr_calls;
 };
 
@@ -142,6 +158,7 @@ struct process {
 	struct image *image;
 	int64_t dumper;		/* thread that told the mappings; -1: none has */
 	uint32_t exec;		/* how often it has become another program; each begins with another image */
+	const char *program;	/* of the trace that it was last seen in; NULL: not known */
 };
 
 /* A call or span that is open. What it has itself goes to its series when it is closed. */
@@ -149,14 +166,17 @@ struct open_frame {
 	uint64_t key;		/* address, or the pair's row */
 	uint64_t site;		/* of a call; 0: not known */
 	int64_t value;
-	flame_stack stack;
+	flame_stack stack;	/* of a call: 0 while it is not known */
+	uint32_t hash;		/* of a call: of its address and those of its callers */
+	uint32_t place;		/* of a call: where it is in its image's, or where to begin to look */
 	bool counts;		/* it began in the window */
 };
 
 struct open_frames {
-	struct open_frame *frames;
+	struct open_frame *frames;	/* there is one below the first, too, and one behind the last that has room */
 	uint32_t nr, room;
 	uint32_t too_deep;	/* open beyond BT2_DEPTH_MAX */
+	uint32_t renewed;	/* of calls: so many were opened when the thread had another image */
 	int64_t time;		/* of the last event: what came since belongs to the top */
 	struct trace *trace;	/* of the last event */
 	uint32_t losses;	/* trace->losses then */
@@ -167,20 +187,24 @@ struct thread {
 	int32_t pid, tid;
 	bool wanted;		/* by the filters */
 	struct process *process;
-	struct image *image;	/* process->image when it was last seen */
+	struct image *image;	/* process->image when it was last seen; NULL: not since it ended */
 	uint32_t exec;		/* process->exec then */
 	flame_stack root;
 	flame_stack lost_root;	/* root while callers are unknown because events were lost; 0: they are known */
 	struct open_frames calls, spans;
 	struct trace *trace;
 	char comm[64];
+	flame_string name;	/* that a tracer gave which reads it once; 0: not known */
+	uint64_t pthread;	/* 0: not known */
+	struct thread *next;	/* of its id */
 };
 
-/* A thread id that has left a processor; whose it was then does not matter, for it is one thread's at a time. */
-struct sleeper {
+/* A thread id: one thread's at a time on a host, whatever the process. */
+struct thread_id {
 	uint32_t host;
 	int32_t tid;
-	bool is_off;
+	struct thread *threads;	/* that have it and have not ended; only where s->lists_threads */
+	bool is_off;		/* it has left a processor */
 	int64_t since;
 	flame_stack stack;
 	uint32_t losses;	/* trace->first->host_losses when it left */
@@ -193,7 +217,8 @@ struct counts {
 	uint64_t calls_unmatched, calls_skipped, calls_deep, calls_threadless, losses_cut;
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
 	uint64_t truncated, empty_chains, negative;
-	uint64_t maps_skipped, images_mixed;
+	uint64_t ended;		/* calls and spans that were open when their thread ended */
+	uint64_t maps_skipped, images_mixed, execs_mixed;
 };
 
 /* Table of pointers by a 64-bit hash; the owner compares. */
@@ -229,6 +254,7 @@ struct sink {
 	bt_message_iterator *iterator;
 	struct params params;
 	int level;		/* bt_logging_level */
+	uint64_t mip;		/* version of the graph's message protocol */
 	bool failed, done;
 	int error;		/* first enum flame_err of ours */
 
@@ -246,7 +272,8 @@ struct sink {
 	struct trace *last_trace;
 	struct thread **threads;
 	size_t nr_threads, room_threads;
-	struct pointers by_tid, sleepers;	/* sleepers are owned by their table */
+	struct pointers by_tid, thread_ids;	/* ids are owned by their table */
+	bool lists_threads;	/* some event tells of ends by the thread id alone */
 	struct thread *recent_threads[RECENT];	/* by thread id */
 	struct process **processes;
 	size_t nr_processes, room_processes;
@@ -272,25 +299,27 @@ struct sink {
 };
 
 /* ---- sink.c ---- */
-void sink_fail(struct sink *s, int err);
+__attribute__((cold)) void sink_fail(struct sink *s, int err);
 /* Return: the text without what would do something to a terminal; owned by the caller; NULL without memory. */
 char *shown_text(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 /* Write a message to standard error, if the log level lets it. */
 void sink_say(const struct sink *s, enum flame_severity severity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Make room for @stack in @series. Return: false without memory, and where there is no series or stack. */
-bool series_reserve(struct sink *s, struct series *series, flame_stack stack);
-/* Add to @stack's value in @series; nothing happens where the stack is none. */
-static inline void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+__attribute__((cold)) bool series_reserve(struct sink *s, struct series *series, flame_stack stack);
+static inline void tally_add(struct sink *s, struct tally *t, int64_t value, uint64_t nr)
 {
-	struct tally *t;
-
-	if (!series || !stack || (stack >= series->room && !series_reserve(s, series, stack)))
-		return;
-	t = &series->tallies[stack];
 	if (__builtin_add_overflow(t->value, value, &t->value))
 		sink_fail(s, FLAME_EOVERFLOW);
 	t->nr += nr;
+}
+
+/* Add to @stack's value in @series; nothing happens where the stack is none. */
+static inline void series_add(struct sink *s, struct series *series, flame_stack stack, int64_t value, uint64_t nr)
+{
+	if (!series || !stack || (stack >= series->room && !series_reserve(s, series, stack)))
+		return;
+	tally_add(s, &series->tallies[stack], value, nr);
 }
 
 struct series *series_get(struct sink *s, const char *name, const struct series *like);
@@ -318,8 +347,10 @@ static inline bool in_window(const struct sink *s, int64_t time)
 }
 
 /* ---- classes.c ---- */
-struct event_class *class_find(struct sink *s, const bt_event_class *class);
-struct trace *trace_find(struct sink *s, const bt_trace *trace);
+__attribute__((cold)) struct event_class *class_find(struct sink *s, const bt_event_class *class);
+__attribute__((cold)) struct trace *trace_find(struct sink *s, const bt_trace *trace);
+/* Whether @name is that of @class, with its namespace. */
+bool class_is_named(const struct sink *s, const bt_event_class *class, const char *name);
 
 static inline struct event_class **class_place(struct sink *s, const bt_event_class *class)
 {
@@ -344,9 +375,9 @@ static inline struct trace *trace_get(struct sink *s, const bt_stream *stream)
 
 /* ---- threads.c ---- */
 /* Return: NULL without memory. */
-struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
-/* The process has mapped something else, or is another program. */
-void thread_renew(struct sink *s, struct thread *t);
+__attribute__((cold)) struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int32_t tid);
+/* The process has mapped something else, or is another program, or the thread had ended. */
+__attribute__((cold)) void thread_renew(struct sink *s, struct thread *t);
 
 static inline struct thread *thread_get(struct sink *s, struct trace *trace, int32_t pid, int32_t tid)
 {
@@ -362,7 +393,8 @@ struct process *process_get(struct sink *s, uint32_t host, int32_t pid);
 /* Events of @trace were lost: nobody knows what is open. Threads take notice when their next event comes. */
 void trace_cut(struct trace *trace);
 /* Make room for one more frame. Return: false where it is too deep, or there is no memory. */
-bool open_grow(struct sink *s, struct open_frames *open);
+__attribute__((cold)) bool open_grow(struct sink *s, struct open_frames *open);
+void open_release(struct open_frames *open);
 /* Close all but @stay frames. */
 void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay);
 /* At the end: what the open ones have until now is added. */
@@ -370,6 +402,25 @@ void threads_settle(struct sink *s);
 /* Return: false without memory. */
 bool pointers_put(struct sink *s, struct pointers *p, uint64_t hash, void *pointer, uint64_t (*hash_of)(const void *));
 flame_frame text_frame(struct sink *s, const char *text, size_t len, enum flame_kind kind);
+
+/* ---- lives.c ---- */
+/* What is open in it is closed: the frame on top was until @time, or if that is before it, until its last event. */
+void thread_end(struct sink *s, struct thread *t, int64_t time);
+/* It has its id from now on: whoever had it has ended. */
+void thread_begin(struct sink *s, struct thread *t);
+/* Remember that the thread has its id now. */
+void thread_list(struct sink *s, struct thread *t);
+/* An event names the thread. Another name may be that of another thread. */
+void thread_see_name(struct sink *s, struct thread *t, const struct event *ev, const char *comm);
+void thread_see_pthread(struct sink *s, struct thread *t, const struct event *ev);
+/* The process is another program from now on. Return: false where that was so too often. */
+bool process_exec(struct sink *s, struct process *p);
+/* Its events come from @trace now. */
+void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace);
+/* Return: whether the process is another program by what @trace tells of it. */
+bool process_see_trace(struct sink *s, struct process *p, const struct trace *trace);
+void life_recognise(struct sink *s, struct event_class *c, const char *name);
+void life_event(struct sink *s, const struct event *ev);
 
 /*
  * Return: the thread that @ev is of, up to date; NULL without memory. Compilers would make a call of it,
@@ -381,19 +432,21 @@ __attribute__((always_inline)) static inline struct thread *thread_of(struct sin
 
 	if (!t)
 		return NULL;
+	if (t->image != t->process->image)
+		thread_renew(s, t);
 	if (ev->class->comm.scope) {
 		const char *comm = field_text(ev->event, &ev->class->comm);
 
-		if (comm)
-			thread_set_comm(s, t, comm);
+		if (comm && strncmp(t->comm, comm, sizeof(t->comm) - 1) != 0)
+			thread_see_name(s, t, ev, comm);
 	}
-	if (t->image != t->process->image)
-		thread_renew(s, t);
+	if (ev->class->pthread.scope)
+		thread_see_pthread(s, t, ev);
 	return t;
 }
 
 /* Events were lost since the last one that is @open, or this one is of another trace. */
-void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
+__attribute__((cold)) void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struct trace *trace);
 
 /* The time since the last event belongs to the frame on top. */
 static inline void open_charge(struct sink *s, struct thread *t, struct open_frames *open, const struct event *ev)
@@ -420,9 +473,13 @@ static inline void open_pop(struct sink *s, struct series *series, struct open_f
 }
 
 /* ---- the rooms of the roles ---- */
-void calls_entry(struct sink *s, const struct event *ev);
-void calls_exit(struct sink *s, const struct event *ev);
+/* Handle the calls that the events from @ev to @end begin with. Return: what is behind them. */
+const struct event *calls_events(struct sink *s, const struct event *ev, const struct event *end);
 void calls_cut(struct sink *s, struct thread *t);
+/* To be called before @t->image becomes another. */
+void calls_renew(struct sink *s, struct thread *t);
+/* At the end: what calls had that were closed is added to their series. */
+void calls_settle(struct sink *s);
 /* Return: the event's stack, whatever it holds. */
 flame_stack sample_stack(struct sink *s, const struct event *ev, struct thread *t);
 void sample_event(struct sink *s, const struct event *ev);
@@ -431,6 +488,10 @@ void samples_settle(struct sink *s);
 void switch_event(struct sink *s, const struct event *ev);
 /* Return: how many threads are off the processor. */
 uint64_t sleepers_count(const struct sink *s);
+/* Return: NULL where no event has named it. */
+struct thread_id *thread_id_find(const struct sink *s, uint32_t host, int32_t tid);
+/* Return: NULL without memory. */
+struct thread_id *thread_id_get(struct sink *s, uint32_t host, int32_t tid);
 void span_begin(struct sink *s, const struct event *ev);
 void span_end(struct sink *s, const struct event *ev);
 void spans_cut(struct sink *s, struct thread *t);

@@ -41,7 +41,7 @@ static struct flame_span without(const char *base, const char *mark, bool prefix
 	return (struct flame_span){ prefix ? base + n : base, len - n };
 }
 
-static bool has_event(const bt_event_class *beside, const char *name)
+static bool has_event(const struct sink *s, const bt_event_class *beside, const char *name)
 {
 	const bt_trace_class *trace =
 		bt_stream_class_borrow_trace_class_const(bt_event_class_borrow_stream_class_const(beside));
@@ -50,10 +50,7 @@ static bool has_event(const bt_event_class *beside, const char *name)
 		const bt_stream_class *stream = bt_trace_class_borrow_stream_class_by_index_const(trace, i);
 
 		for (uint64_t j = 0; j < bt_stream_class_get_event_class_count(stream); j++) {
-			const char *other =
-				bt_event_class_get_name(bt_stream_class_borrow_event_class_by_index_const(stream, j));
-
-			if (other && !strcmp(other, name))
+			if (class_is_named(s, bt_stream_class_borrow_event_class_by_index_const(stream, j), name))
 				return true;
 		}
 	}
@@ -61,16 +58,16 @@ static bool has_event(const bt_event_class *beside, const char *name)
 }
 
 /* What never ends is no span: the other half has to be there. */
-static bool has_other(const struct event_class *c, const struct rule *r, struct flame_span x, bool begins)
+static bool has_other(const struct sink *s, const struct event_class *c, const struct rule *r, struct flame_span x, bool begins)
 {
-	const char *name = bt_event_class_get_name(c->class), *base = base_name(name), *mark = begins ? r->end : r->begin;
+	const char *name = c->name, *base = base_name(name), *mark = begins ? r->end : r->begin;
 	char *other = NULL;
 	bool found;
 
 	if (r->prefix ? asprintf(&other, "%.*s%s%.*s", (int)(base - name), name, mark, (int)x.len, x.s) < 0 :
 			asprintf(&other, "%.*s%.*s%s", (int)(base - name), name, (int)x.len, x.s, mark) < 0)
 		return false;
-	found = has_event(c->class, other);
+	found = has_event(s, c->class, other);
 	free(other);
 	return found;
 }
@@ -88,17 +85,18 @@ static void set_pair(struct sink *s, struct event_class *c, struct flame_span ke
 		c->span = flame_intern(s->raw, key.s, key.len);
 		c->span_name = flame_intern(s->raw, shown.s, shown.len);
 	}
-	c->name = name.shape == SHAPE_TEXT ? name : (struct field){ 0 };
+	c->span_text = name.content == SHAPE_TEXT ? name : (struct field){ 0 };
 	c->callback = field_find(c->class, "callback", IN_PAYLOAD);
 	s->spans = series_get(s, "spans", &like);
 }
 
+/* The whole name, or what is behind a colon of it. */
 static bool is_named(const char *name, struct flame_span wanted)
 {
-	const char *base = base_name(name);
+	size_t len = strlen(name);
 
-	return (strlen(name) == wanted.len && !memcmp(name, wanted.s, wanted.len)) ||
-	       (strlen(base) == wanted.len && !memcmp(base, wanted.s, wanted.len));
+	return len >= wanted.len && !memcmp(name + len - wanted.len, wanted.s, wanted.len) &&
+	       (len == wanted.len || name[len - wanted.len - 1] == ':');
 }
 
 static bool by_parameter(struct sink *s, struct event_class *c, const char *name)
@@ -132,7 +130,7 @@ void spans_say(const struct sink *s)
 			bool found = false;
 
 			for (size_t k = 0; k < s->nr_classes && !found; k++) {
-				const char *name = bt_event_class_get_name(s->classes[k]->class);
+				const char *name = s->classes[k]->name;
 
 				found = name && is_named(name, side[j]);
 			}
@@ -145,7 +143,7 @@ void spans_say(const struct sink *s)
 
 void spans_recognise(struct sink *s, struct event_class *c)
 {
-	const char *name = bt_event_class_get_name(c->class), *base = base_name(name);
+	const char *name = c->name, *base = base_name(name);
 
 	if (by_parameter(s, c, name))
 		return;
@@ -155,7 +153,7 @@ void spans_recognise(struct sink *s, struct event_class *c)
 		for (int begins = 1; begins >= 0; begins--) {
 			struct flame_span x = without(base, begins ? r->begin : r->end, r->prefix), key;
 
-			if (!x.len || !has_other(c, r, x, begins))
+			if (!x.len || !has_other(s, c, r, x, begins))
 				continue;
 			/* With what stands before the colon, so that equal names of two providers differ. */
 			key = r->prefix ? x : (struct flame_span){ name, (size_t)(x.s + x.len - name) };
@@ -202,7 +200,7 @@ static flame_string find_callback(const struct sink *s, const struct event *ev, 
 
 static flame_frame span_frame(struct sink *s, const struct event *ev, const struct thread *t)
 {
-	const char *name = field_text(ev->event, &ev->class->name);
+	const char *name = field_text(ev->event, &ev->class->span_text);
 	struct flame_frame_info info = { .kind = FLAME_USER };
 
 	if (name && *name)

@@ -180,6 +180,8 @@ static struct thread *thread_new(struct sink *s, struct trace *trace, int32_t pi
 		snprintf(t->comm, sizeof(t->comm), "%s", trace->comm);
 	set_root(s, t);
 	pointers_put(s, &s->by_tid, hash_thread(t), t, hash_thread);
+	if (s->lists_threads)
+		thread_list(s, t);
 	return t->process ? t : NULL;
 }
 
@@ -199,13 +201,14 @@ struct thread *thread_find(struct sink *s, struct trace *trace, int32_t pid, int
 
 void thread_renew(struct sink *s, struct thread *t)
 {
+	if (!t->image && s->lists_threads)
+		thread_list(s, t);
+	calls_renew(s, t);
 	t->image = t->process->image;
 	/* Another program runs in the process: nothing that was open will be closed. */
 	if (t->exec != t->process->exec) {
 		t->exec = t->process->exec;
-		calls_cut(s, t);
-		spans_cut(s, t);
-		t->lost_root = 0;
+		thread_end(s, t, INT64_MIN);
 	}
 }
 
@@ -244,14 +247,22 @@ bool open_grow(struct sink *s, struct open_frames *open)
 		open->too_deep++;
 		return false;
 	}
-	frames = realloc(open->frames, room * sizeof(*frames));
+	frames = realloc(open->frames ? open->frames - 1 : NULL, (room + 2) * sizeof(*frames));
 	if (!frames) {
 		sink_fail(s, FLAME_ENOMEM);
 		return false;
 	}
-	open->frames = frames;
+	if (!open->frames)
+		frames[0] = (struct open_frame){ 0 };
+	open->frames = frames + 1;
 	open->room = room;
 	return true;
+}
+
+void open_release(struct open_frames *open)
+{
+	if (open->frames)
+		free(open->frames - 1);
 }
 
 void open_close(struct sink *s, struct series *series, struct open_frames *open, uint32_t stay)
@@ -265,6 +276,8 @@ void open_lost(struct sink *s, struct thread *t, struct open_frames *open, struc
 	static const char name[] = "[events lost]";
 	bool calls = open == &t->calls, lost = open->trace && open->losses != open->trace->losses;
 
+	if (trace != open->trace)
+		thread_see_trace(s, t, trace);
 	open->trace = trace;
 	open->losses = trace ? trace->losses : 0;
 	if (!lost || !open->nr)
@@ -293,6 +306,7 @@ static void settle(struct sink *s, struct series *series, struct thread *t, stru
 
 void threads_settle(struct sink *s)
 {
+	calls_settle(s);
 	for (size_t i = 0; i < s->nr_threads; i++) {
 		settle(s, s->calls, s->threads[i], &s->threads[i]->calls);
 		settle(s, s->spans, s->threads[i], &s->threads[i]->spans);

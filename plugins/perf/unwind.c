@@ -154,8 +154,9 @@ size_t plugin_unwind(struct plugin *p, const struct plugin_sample *s, uint64_t i
 		p->nr_not_found++;
 		return 0;
 	}
-	if (!state.stack_size)
-		return 0;	/* of a thread of the kernel */
+	/* Of a thread of the kernel. A copy is also empty where the stack's page was not there yet: what runs is known then. */
+	if (!state.nr_regs && !state.stack_size)
+		return 0;
 	p->nr_copies++;
 	process = find_process(p, s->pid);
 	if (!process) {

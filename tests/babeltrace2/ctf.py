@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Packs CTF 1.8 traces by hand, so that tests can forge what no tracer does on request.
+"""Packs CTF traces by hand, of version 1.8, or, with the same streams, of version 2, so that tests can forge what no tracer does on request.
 
 trace = Trace(dir, common=[("vpid", "i32"), ("vtid", "i32")], env={"hostname": '"h"'})
 entry = trace.event("lttng_ust_cyg_profile_fast:func_entry", payload=[("addr", "u64")])
@@ -13,12 +13,17 @@ Packets go to their file when they are cut, so that large traces need no memory.
 import os
 import struct
 
+import ctf2
+
 TYPES = {
     "u8": ("B", "integer { size = 8; align = 8; signed = false; }"),
     "u32": ("<I", "integer { size = 32; align = 8; signed = false; }"),
     "u64": ("<Q", "integer { size = 64; align = 8; signed = false; base = 16; }"),
     "i32": ("<i", "integer { size = 32; align = 8; signed = true; }"),
     "i64": ("<q", "integer { size = 64; align = 8; signed = true; }"),
+    "f64": ("<d", None),
+    "bool": ("B", None),
+    "bits": ("B", None),
 }
 
 
@@ -41,8 +46,28 @@ def pack(fields, values):
     assert len(fields) == len(values), (fields, values)
     out = b""
     for (_, kind), value in zip(fields, values):
-        if kind == "str":
+        if kind.endswith("?"):
+            kind = kind[:-1]
+            out += struct.pack("B", value is not None)
+            if value is None:
+                if kind.endswith("[]"):
+                    out += struct.pack("<I", 0)
+                continue
+            if not kind.endswith("[]"):
+                out += pack([("", kind)], [value])
+                continue
+        if kind == "blob":
+            out += struct.pack("<I", len(value)) + value
+        elif kind == "str":
             out += value.encode() + b"\0"
+        elif kind == "variant":
+            text = isinstance(value, str)
+            out += struct.pack("B", text) + (pack([("", "str")], [value]) if text else struct.pack("<Q", value))
+        elif kind == "leb":
+            while value > 0x7F:
+                out += struct.pack("B", value & 0x7F | 0x80)
+                value >>= 7
+            out += struct.pack("B", value)
         elif kind == "procname":
             out += value.encode().ljust(17, b"\0")
         elif kind.endswith("[]"):
@@ -88,10 +113,14 @@ class Stream:
 
 
 class Trace:
-    def __init__(self, path, common=(), env=None, clock=True, large_header=False, uuid=None):
-        """@large_header: LTTng's event header, a variant; without it a number and a time."""
+    def __init__(self, path, common=(), env=None, clock=True, large_header=False, uuid=None, version=1):
+        """
+        @large_header: LTTng's event header, a variant; without it a number and a time.
+        @version: 1, or 2, which also has fields that may be missing, "u64?", BLOBs, variants, numbers of any length and
+        others, and events called "namespace!name".
+        """
         self.path, self.common, self.env, self.clock = path, list(common), env or {}, clock
-        self.large_header, self.uuid = large_header, uuid
+        self.large_header, self.uuid, self.version = large_header, uuid, version
         self.events, self.streams = [], []
         os.makedirs(path, exist_ok=True)
 
@@ -104,6 +133,8 @@ class Trace:
         return self.streams[-1]
 
     def metadata(self):
+        if self.version == 2:
+            return ctf2.metadata(self)
         stamp = "integer { size = 64; align = 8; signed = false; map = clock.mono.value; }"
         u64, u32, u16 = TYPES["u64"][1], TYPES["u32"][1], "integer { size = 16; align = 8; signed = false; }"
         times = "%s timestamp_begin; %s timestamp_end;" % (stamp, stamp) if self.clock else ""
@@ -127,9 +158,12 @@ class Trace:
                        % (name, i, "context := %s;" % declare(specific) if specific else "", declare(payload)))
         return "\n".join(out) + "\n"
 
-    def write(self):
+    def write_metadata(self):
         with open(os.path.join(self.path, "metadata"), "w", encoding="utf-8") as f:
             f.write(self.metadata())
+
+    def write(self):
+        self.write_metadata()
         for stream in self.streams:
             if stream.body:
                 stream.cut()

@@ -60,9 +60,42 @@ int main(int argc, char **argv)
 	return 0;
 }
 END
+# A thread ends with calls open, and the next one gets its id: in a namespace of its own, of which it is the first process.
+cat >"$tmp/reuse.c" <<'END'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#define NOT __attribute__((noinline, no_instrument_function))
+static long ids[2];
+static __attribute__((noinline)) void leaf(void) { usleep(100); }
+static __attribute__((noinline)) void quits(void) { leaf(); pthread_exit(0); }
+static __attribute__((noinline)) void first(void) { quits(); }
+static __attribute__((noinline)) void second(void) { leaf(); }
+NOT static void *one(void *arg) { prctl(PR_SET_NAME, "one"); ids[0] = syscall(SYS_gettid); first(); return arg; }
+NOT static void *two(void *arg) { prctl(PR_SET_NAME, "two"); ids[1] = syscall(SYS_gettid); second(); return arg; }
+NOT static void run(void *(*f)(void *)) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); }
+int main(void)
+{
+	FILE *last;
+
+	if (getpid() != 1)
+		return 2;
+	run(one);
+	usleep(1000);
+	last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+	if (!last || fprintf(last, "%ld", ids[0] - 1) < 0 || fclose(last))
+		return 2;
+	run(two);
+	return ids[0] == ids[1] ? 0 : 2;
+}
+END
 cd "$tmp" || exit 2
 ${CC:-cc} -O0 -g -finstrument-functions -o calls calls.c &&
 	${CC:-cc} -O0 -g -finstrument-functions -pie -fPIE -o forks forks.c &&
+	${CC:-cc} -O0 -g -finstrument-functions -pthread -o reuse reuse.c &&
 	${CC:-cc} -O0 -g -finstrument-functions -no-pie -fno-pie -o other forks.c || skip "the program does not compile"
 
 # reference TRACE MODE [OPTION...]: the sums of awk, all time in functions or all calls; one thread.
@@ -79,6 +112,33 @@ reference() {
 			if (/func_entry/) { depth++; calls++ } else if (depth) depth--
 		}
 		END { printf "%.0f\n", mode == "calls" ? calls : self }'
+}
+
+# babeltrace2 2.1 has a second message protocol, reads CTF 2 and writes it.
+new=
+if babeltrace2 convert --help 2>/dev/null | grep -q -e --allowed-mip-versions; then
+	new=yes
+else
+	echo "SKIP lttng: CTF 2 and MIP 1 need babeltrace2 2.1; this is $(babeltrace2 --version | head -n 1)"
+fi
+
+# is_ctf_2 TRACE - its metadata is JSON, behind a record separator
+is_ctf_2() {
+	[ "$(find "$1" -name metadata -exec head -c 1 {} \; | head -c 1 | od -An -tx1 | tr -d ' ')" = 1e ]
+}
+
+# versions TRACE FOLDED - by each version of the protocol, and from the same trace as CTF 2, the same comes out
+versions() {
+	[ -n "$new" ] || return
+	mips="0 1"
+	! is_ctf_2 "$1" || mips=1
+	for mip in $mips; do
+		babeltrace2 "$1" --component=sink.flame.folded --allowed-mip-versions="$mip" 2>err | cmp -s "$2" -
+		ok "$1 by MIP $mip: $(head -n 2 err | tr '\n' ' ')" $?
+	done
+	babeltrace2 "$1" --component=sink.ctf.fs --params="path=\"$1-as-2\",ctf-version=\"2\"" --allowed-mip-versions=1 >ctf.log 2>&1 &&
+		is_ctf_2 "$1-as-2" && babeltrace2 "$1-as-2" --component=sink.flame.folded 2>>ctf.log | cmp -s "$2" -
+	ok "$1 as CTF 2: $(tail -n 2 ctf.log | tr '\n' ' ')" $?
 }
 
 # record NAME OPTION...: a session that records all there is of function tracing
@@ -128,6 +188,7 @@ files_part() {
 	cmp -s wall.folded debug-info.folded
 	ok "the same names behind debug-info: $(diff wall.folded debug-info.folded | head -n 3 | tr '\n' ' ')" $?
 	same_sum "calls" calls.folded "$(reference trace calls)"
+	versions trace wall.folded
 	printf 'calls;main 1\ncalls;main;middle 50\ncalls;main;middle;leaf 100\n' | cmp -s - calls.folded
 	ok "calls by stack: $(tr '\n' ',' <calls.folded)" $?
 
@@ -140,6 +201,37 @@ files_part() {
 	babeltrace2 trace --component=sink.flame.folded $range 2>err | awk '{ sum += $NF } END { printf "%.0f\n", sum }' >got
 	[ "$(cat want)" -gt 0 ] && cmp -s want got && grep -q 'function exits had no entry' err
 	ok "behind the trimmer: $(cat want) ns in, $(cat got) out" $?
+}
+
+# LTTng writes CTF 2 from 2.15 on, or 1.8 if it is told to.
+formats_part() {
+	lttng create --trace-format=ctf-1.8 --output="$tmp/none" "$session" >lttng.log 2>&1 ||
+		{ echo "SKIP lttng: it writes CTF 1.8 only, $(lttng --version)"; return; }
+	lttng destroy "$session" >>lttng.log 2>&1
+	for format in ctf-1.8 ctf-2; do
+		record "$session" --trace-format="$format" --output="$tmp/$format" || return
+		LD_PRELOAD=$so ./calls
+		stop "$session"
+		if is_ctf_2 "$format"; then got=ctf-2; else got=ctf-1.8; fi
+		[ "$got" = "$format" ]
+		ok "LTTng wrote $got, not $format" $?
+		babeltrace2 "$format" --component=sink.flame.folded >"$format.folded"
+		same_sum "$format: wall time in ns" "$format.folded" "$(reference "$format" self)"
+		versions "$format" "$format.folded"
+	done
+}
+
+threads_part() {
+	unshare --pid --fork true 2>/dev/null || { echo "SKIP lttng: threads with one id: no right to make a namespace of processes"; return; }
+	record "$session" --output="$tmp/reuse-trace" || return
+	unshare --pid --fork env LD_PRELOAD="$so" ./reuse
+	status=$?
+	stop "$session"
+	[ "$status" -eq 0 ] || { echo "SKIP lttng: threads with one id: it cannot be given again"; return; }
+	babeltrace2 reuse-trace --component=sink.flame.folded --params='count=true' 2>err | sort >got
+	printf '%s\n' 'one;first 1' 'one;first;quits 1' 'one;first;quits;leaf 1' 'reuse;main 1' 'two;second 1' 'two;second;leaf 1' >want
+	cmp -s want got && grep -q '2 calls or spans were open when their thread ended' err
+	ok "a thread with the id of one that ended in a call: $(diff want got | head -n 3 | tr '\n' ' ')$(cat err)" $?
 }
 
 # fork, exec and longjmp; programs that are linked to an address and programs that are not; the variant with call_site.
@@ -202,6 +294,7 @@ perf_part() {
 		"$(babeltrace2 ctf | grep -o 'perf_period = [0-9]*' | awk '{ sum += $3 } END { printf "%.0f\n", sum }')"
 	grep -q '^plain;.*main;.*work' perf.folded
 	ok "perf: stacks are symbolised" $?
+	versions ctf perf.folded
 }
 
 # Time off the processor: from each sched_switch that a thread leaves in to the one that it comes back in.
@@ -230,6 +323,8 @@ switch_part() {
 
 if find_lttng; then
 	files_part
+	formats_part
+	threads_part
 	processes_part
 	live_part
 fi

@@ -12,6 +12,10 @@
 # - The text's only: perf prints "(inlined)" behind a function that it unwound and that DWARF and the symbol table
 #   name differently (__libc_start_main_impl), so --inline marks it. It is not inlined; it has no mark here.
 # - Where the kernel has two names for one address (memcpy and __pi_memcpy), perf and we may choose another one.
+# - The text's only, perf 7: of the names of an address it prints a global one, with its version (read for __GI___libc_read,
+#   __libc_start_main@@GLIBC_2.34 for __libc_start_main_impl). We take what DWARF calls it, as perf 6 does.
+# - The text's only, perf 7: inlined functions also in callchains by frame pointers. We have them with --inlines.
+# - The text's only: where a copy of the stack is empty, it has no function at all.
 # - The text's only: perf names an entry of the PLT "@plt" where it cannot tell whose it is.
 
 script=roads
@@ -70,10 +74,21 @@ static __attribute__((noinline)) void ask(void)
 	sink++;
 }
 
+/* Where its stack pointer is no page is mapped yet: a copy of the stack is empty. */
+static __attribute__((noinline)) void grow(void)
+{
+	volatile char pages[1 << 20];
+
+	pages[0] = 1;
+	sink += pages[0];
+}
+
 int main(void)
 {
 	char bytes[64];
 	int fd;
+
+	grow();
 
 	for (int i = 0; i < 1000; i++) {
 		deep(i % 7);
@@ -93,10 +108,44 @@ mkdir "$tmp/shim" && cp "$root/plugins/perf/perf-shim" "$shim" || exit 2
 [ -x "$patched" ] || echo "SKIP roads, patched perf: make check-perf-patch builds it"
 perf record -q -o try.data -- true >perf.log 2>&1 || skip "perf record: $(tail -n 1 perf.log)"
 
+# The names of functions of libc and ld.so that have several, each with the first of the names at its address.
+for file in $(ldd "$tmp/split" | grep -o '/[^ ]*'); do
+	id=$(readelf -n "$file" 2>/dev/null | sed -n 's/.*Build ID: \(..\)\(.*\)/\1\/\2/p')
+	for symbols in "$file" "/usr/lib/debug/.build-id/$id.debug"; do
+		[ ! -e "$symbols" ] || { echo "$file"; nm "$symbols"; nm -D "$symbols"; } 2>/dev/null
+	done
+done | awk 'NF == 1 { file = $1 }
+	NF == 3 && $2 ~ /[TtWwi]/ {
+		sub(/@.*/, "", $3)
+		place = file " " $1
+		if (!(place in first) || $3 < first[place])
+			first[place] = $3
+		# What ld.so has too is taken for the one of libc, which ldd lists first.
+		if (!($3 in file_of))
+			file_of[$3] = file
+		if (file_of[$3] != file)
+			next
+		several[$3] = $3 in place_of && place_of[$3] != place
+		place_of[$3] = place
+	}
+	END { for (name in place_of) if (!several[name]) print name, first[place_of[name]] }' >aliases.txt
+
 # Without the differences of names, see above.
 same_names() {
-	sed 's/;_dl_start_user;/;_start;/; s/;__pi_/;/g; s/;[^;@ ]*@plt/;@plt/g' "$1" | awk '{ n = $NF; sub(/ [0-9]+$/, ""); sum[$0] += n }
-		END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' | sort
+	sed 's/;_dl_start_user;/;_start;/; s/;__pi_/;/g; s/;[^;@ ]*@plt/;@plt/g' "$1" | awk '
+		FILENAME == "aliases.txt" { alias[$1] = $2; next }
+		{
+			n = $NF
+			sub(/ [0-9]+$/, "")
+			nr = split($0, names, ";")
+			stack = names[1]
+			for (i = 2; i <= nr; i++) {
+				sub(/@@?[A-Z]+_[A-Z0-9.]+$/, "", names[i])
+				stack = stack ";" (names[i] in alias ? alias[names[i]] : names[i])
+			}
+			sum[stack] += n
+		}
+		END { for (s in sum) printf "%s %.0f\n", s, sum[s] }' aliases.txt - | sort
 }
 
 # perf reads a file's layout by its name, and that of a pipe from one.
@@ -188,7 +237,7 @@ roads() {
 		compare "perf script -s" patched
 	fi
 	perf=perf
-	if [ $# -eq 0 ]; then
+	if [ $# -eq 0 ] || [ "$*" = inlines ]; then
 		script -F comm,period,event,ip,sym,dso 2>/dev/null | collapse >summed.folded
 		compare "text summed by awk" summed
 	fi
@@ -210,12 +259,28 @@ record() {
 	fi
 }
 
-record fp --call-graph fp && roads "frame pointers" fp.data
-[ ! -s fp.data ] || roads "frame pointers, --tid --all" fp.data tid all
-[ ! -s fp.data ] || roads "frame pointers, --count" fp.data count
+# perf 7 has inlined functions also in callchains by frame pointers.
+inlines=
+if record fp --call-graph fp; then
+	! perf script -i fp.data 2>/dev/null | grep -q ' inlined+.*(inlined)' || inlines=inlines
+	# shellcheck disable=SC2086
+	roads "frame pointers" fp.data $inlines
+	# shellcheck disable=SC2086
+	roads "frame pointers, --tid --all" fp.data tid all $inlines
+	# shellcheck disable=SC2086
+	roads "frame pointers, --count" fp.data count $inlines
+fi
 record dwarf --call-graph dwarf && roads "copies of stacks" dwarf.data
 [ ! -s dwarf.data ] || roads "copies of stacks, --tid --kernel" dwarf.data tid kernel
 record packed -z --call-graph dwarf && roads "copies of stacks, packed" packed.data
+if record faults -e page-faults/period=1/ --call-graph dwarf; then
+	"$bin/fgconv" -q faults.data | sort >direct.txt
+	perf script -i faults.data --dlfilter "$plugin" 2>/dev/null | sort >plugin.txt
+	diff direct.txt plugin.txt >diff.txt
+	ok "copies of stacks that are empty: perf.data (<) and flame.so (>): $(head -n 5 diff.txt)" $?
+	grep -q '^split;\[truncated\];grow' plugin.txt
+	ok "the function that runs is known where the stack's copy is empty" $?
+fi
 record none && roads "no callchain" none.data
 if perf record -q -F 1999 --call-graph dwarf -o - -- ./split >pipe.data 2>perf.log; then
 	roads "copies of stacks, through a pipe" pipe.data

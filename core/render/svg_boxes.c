@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * svg_boxes.c - all boxes of a picture. Where there are many, two threads write them.
+ */
+#include "svg_picture.h"
+
+#include <stdlib.h>
+
+#include "../pieces.h"
+
+#define PIECE_BOXES 256
+#define PIECES_FROM 2048	/* boxes for which a thread is started */
+
+/* Colours that follow from the frame alone are worked out once for each. */
+static bool has_frame_fills(const struct picture *pic)
+{
+	return !pic->o->before && !pic->map && pic->source != FLAME_COLOR_RANDOM &&
+	       !(pic->o->colors && !strcmp(pic->o->colors, "chain"));
+}
+
+static int find_frame_fills(struct picture *pic)
+{
+	pic->frame_fills = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_fills));
+	for (uint32_t i = 0; pic->frame_fills && i < pic->layout.nr_boxes; i++) {
+		const struct flame_box *box = &pic->layout.boxes[i];
+		struct fill *fill = &pic->frame_fills[box->frame];
+		int err = fill->len ? 0 : svg_box_fill(pic, box, fill);
+
+		if (err)
+			return err;
+	}
+	return pic->frame_fills ? 0 : FLAME_ENOMEM;
+}
+
+/* Boxes from @first up to @end. */
+static int write_boxes(struct picture *pic, uint32_t first, uint32_t end)
+{
+	struct fill own = { .len = 0 };
+	int err = 0;
+
+	for (uint32_t i = first; !err && i < end; i++) {
+		const struct flame_box *box = &pic->layout.boxes[i];
+
+		if (!pic->frame_fills && !(box->flags & (FLAME_BOX_REST | FLAME_BOX_GONE)))
+			err = svg_box_fill(pic, box, &own);
+		svg_put_box(pic, box, pic->frame_fills ? &pic->frame_fills[box->frame] : &own);
+	}
+	return pic->out.failed ? FLAME_ENOMEM : err;
+}
+
+/* Boxes from @first up to @end. */
+struct piece {
+	uint32_t first, end;
+};
+
+struct walk {
+	const struct picture *pic;
+	uint32_t next;		/* box of which no piece is made yet */
+};
+
+static int next_piece(void *arg, void *item)
+{
+	struct walk *walk = arg;
+	struct piece *piece = item;
+	uint32_t left = walk->pic->layout.nr_boxes - walk->next;
+
+	piece->first = walk->next;
+	piece->end = walk->next += left < PIECE_BOXES ? left : PIECE_BOXES;
+	return left > 0;
+}
+
+static int write_piece(void *arg, void *item, struct flame_out *out)
+{
+	const struct walk *walk = arg;
+	const struct piece *piece = item;
+	struct picture pic = *walk->pic;
+	int err;
+
+	pic.out = *out;
+	err = write_boxes(&pic, piece->first, piece->end);
+	*out = pic.out;
+	return err;
+}
+
+static int write_by_turns(struct picture *pic)
+{
+	struct piece items[FLAME_PIECES];
+	struct walk walk = { .pic = pic };
+	struct flame_pieces pieces = { .next = next_piece, .write = write_piece, .arg = &walk };
+
+	for (size_t i = 0; i < FLAME_PIECES; i++)
+		pieces.items[i] = &items[i];
+	flame_out_flush(&pic->out);
+	return flame_pieces_write(&pieces, pic->out.file, pic->o->threads);
+}
+
+int svg_write_boxes(struct picture *pic)
+{
+	int err = 0;
+
+	if (!has_frame_fills(pic))
+		return write_boxes(pic, 0, pic->layout.nr_boxes);
+	err = find_frame_fills(pic);
+	if (err)
+		return err;
+	if (pic->o->threads > 1 && pic->layout.nr_boxes >= PIECES_FROM)
+		return write_by_turns(pic);
+	return write_boxes(pic, 0, pic->layout.nr_boxes);
+}
