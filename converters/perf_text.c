@@ -354,7 +354,7 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header)
 	return line.len && !is_space(line.s[0]) && parse_untimed_header(line, header);
 }
 
-/* Return: true where @word, behind @before, is the period: it fills the column, or stands behind what comes behind ids. */
+/* Is @word, behind @before, the period? It fills the column, or stands behind what comes behind ids. */
 static bool is_period(const char *line, struct flame_span before, struct flame_span word, bool has_event)
 {
 	struct perf_header unused = perf_no_header;
@@ -367,48 +367,61 @@ static bool is_period(const char *line, struct flame_span before, struct flame_s
 		(has_ids && unused.pid >= 0) || (is_narrow(line, word) && (has_ids || (has_event && !previous.len)));
 }
 
-/* -F +misc fills a column of six. */
-static bool is_misc_column(struct flame_span word, const char *next)
+/* The end of a line, from which word after word is taken. */
+struct tail {
+	struct flame_span rest;	/* up to word's end */
+	struct flame_span before, word;
+	const char *next;	/* what comes behind word */
+};
+
+static void take_word(struct tail *t)
 {
-	return is_misc(word) && next - word.s >= 6;
+	t->next = t->word.s;
+	t->rest = t->before;
+	t->word = span_last_word(&t->before);
+}
+
+/* -F +misc fills a column of six. */
+static bool is_misc_column(const struct tail *t)
+{
+	return is_misc(t->word) && t->next - t->word.s >= 6;
+}
+
+/* "Thread 17" is a comm: an id would have been put into a column of five. */
+static bool ends_in_ids(const char *line, const struct tail *t, struct perf_header *h)
+{
+	if (!t->word.len || (is_narrow(line, t->word) && span_trim(t->before).len))
+		return false;
+	return parse_ids(t->word, h);
 }
 
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span rest = span_trim_end(line), before = rest, word = span_last_word(&before);
-	const char *next = line.s + line.len;
+	struct flame_span end = { line.s + line.len, 0 };
+	struct tail t = { .before = span_trim_end(line), .word = end };
 	int64_t time;
 
 	*header = perf_no_header;
-	if (!word.len)
+	take_word(&t);
+	if (!t.word.len)
 		return false;
-	if (word.len > 1 && word.s[word.len - 1] == ':' && !parse_time(word, &time)) {
-		header->event = (struct flame_span){ word.s, word.len - 1 };
-		next = word.s;
-		rest = before;
-		word = span_last_word(&before);
+	if (t.word.len > 1 && t.word.s[t.word.len - 1] == ':' && !parse_time(t.word, &time)) {
+		header->event = span_to(t.word, t.word.len - 1);
+		take_word(&t);
 	}
-	if (is_period(line.s, before, word, header->event.len > 0)) {
-		parse_period(word, &header->period);
-		next = word.s;
-		rest = before;
-		word = span_last_word(&before);
+	if (is_period(line.s, t.before, t.word, header->event.len > 0)) {
+		parse_period(t.word, &header->period);
+		take_word(&t);
 	}
-	if (word.len && parse_time(word, &header->time)) {
+	if (t.word.len && parse_time(t.word, &header->time)) {
 		header->has_time = true;
-		next = word.s;
-		rest = before;
-		word = span_last_word(&before);
+		take_word(&t);
 	}
-	for (int i = 0; i < 2 && (is_cpu(word) || is_misc_column(word, next)); i++) {
-		next = word.s;
-		rest = before;
-		word = span_last_word(&before);
-	}
-	/* "Thread 17" is a comm: an id would have been put into a column of five. */
-	if (word.len && (!is_narrow(line.s, word) || !span_trim(before).len) && parse_ids(word, header))
-		rest = before;
-	header->comm = span_trim(rest);
+	for (int i = 0; i < 2 && (is_cpu(t.word) || is_misc_column(&t)); i++)
+		take_word(&t);
+	if (ends_in_ids(line.s, &t, header))
+		t.rest = t.before;
+	header->comm = span_trim(t.rest);
 	if (header->ids_end == nothing)
 		header->ids_end = header->comm.s + header->comm.len;
 	return header->comm.len <= MAX_COMM;
