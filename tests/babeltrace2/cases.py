@@ -522,7 +522,8 @@ def of_version_2():
 
     # Whatever else there is, it is not in the way; integers of more than 64 bits babeltrace2 refuses.
     t = new("others", common=[("ratio", "f64"), ("what", "variant"), ("vpid", "i32"), ("vtid", "i32"), ("procname", "procname")])
-    event = t.event("app:sample", [("on", "bool"), ("flags", "bits"), ("what", "variant"), ("weight", "leb"), ("blob", "blob"),
+    # 2.1's source loses the memory of maps of bits, whatever the sink.
+    event = t.event("app:sample", [("on", "bool"), ("flags", "u8" if WRAP else "bits"), ("what", "variant"), ("weight", "leb"), ("blob", "blob"),
                                    ("callstack", "u64[]")])
     s = t.stream(0)
     s.add(0, event, (0.5, 7, 7, 7, "prog"), payload=(1, 0x81, "text", 300, b"\0\1", [1]))
