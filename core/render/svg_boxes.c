@@ -7,9 +7,12 @@
 #include <stdlib.h>
 
 #include "../pieces.h"
+#include "../thread.h"
 
 #define PIECE_BOXES 256
 #define PIECES_FROM 2048	/* boxes for which a thread is started */
+#define FILLS_FROM 16384	/* branches of the call tree, whose layout takes so long that a thread finds all fills meanwhile */
+#define FILLS_MAX 65536	/* frames; of more only few may be drawn */
 
 /* Colours that follow from the frame alone are worked out once for each. */
 static bool has_frame_fills(const struct picture *pic)
@@ -18,18 +21,41 @@ static bool has_frame_fills(const struct picture *pic)
 	       !(pic->o->colors && !strcmp(pic->o->colors, "chain"));
 }
 
-static int find_frame_fills(struct picture *pic)
+static int find_fill(struct picture *pic, const struct flame_box *box)
 {
-	pic->frame_fills = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_fills));
-	for (uint32_t i = 0; pic->frame_fills && i < pic->layout.nr_boxes; i++) {
-		const struct flame_box *box = &pic->layout.boxes[i];
-		struct fill *fill = &pic->frame_fills[box->frame];
-		int err = fill->len ? 0 : svg_box_fill(pic, box, fill);
+	struct fill *fill = &pic->frame_fills[box->frame];
 
-		if (err)
-			return err;
-	}
-	return pic->frame_fills ? 0 : FLAME_ENOMEM;
+	return fill->len ? 0 : svg_box_fill(pic, box, fill);
+}
+
+static void *find_all_fills(void *arg)
+{
+	struct picture *pic = arg;
+
+	for (uint32_t i = 0; i < flame_nr_frames(pic->p) && !pic->fills_err; i++)
+		pic->fills_err = find_fill(pic, &(struct flame_box){ .frame = i });
+	return NULL;
+}
+
+int svg_start_fills(struct picture *pic)
+{
+	if (!has_frame_fills(pic))
+		return 0;
+	pic->frame_fills = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_fills));
+	if (!pic->frame_fills)
+		return FLAME_ENOMEM;
+	pic->fills_started = pic->o->threads > 1 && flame_nr_stack_heads(pic->p) >= FILLS_FROM &&
+			     flame_nr_frames(pic->p) <= FILLS_MAX &&
+			     flame_thread_start(&pic->fills_thread, find_all_fills, pic);
+	return 0;
+}
+
+int svg_end_fills(struct picture *pic)
+{
+	if (pic->fills_started)
+		pthread_join(pic->fills_thread, NULL);
+	pic->fills_started = false;
+	return pic->fills_err;
 }
 
 /* Boxes from @first up to @end. */
@@ -96,14 +122,13 @@ static int write_by_turns(struct picture *pic)
 
 int svg_write_boxes(struct picture *pic)
 {
-	int err = 0;
+	int err = svg_end_fills(pic);
 
-	if (!has_frame_fills(pic))
-		return write_boxes(pic, 0, pic->layout.nr_boxes);
-	err = find_frame_fills(pic);
+	for (uint32_t i = 0; !err && pic->frame_fills && i < pic->layout.nr_boxes; i++)
+		err = find_fill(pic, &pic->layout.boxes[i]);
 	if (err)
 		return err;
-	if (pic->o->threads > 1 && pic->layout.nr_boxes >= PIECES_FROM)
+	if (pic->frame_fills && pic->o->threads > 1 && pic->layout.nr_boxes >= PIECES_FROM)
 		return write_by_turns(pic);
 	return write_boxes(pic, 0, pic->layout.nr_boxes);
 }

@@ -417,6 +417,8 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 	take_options(pic);
 	err = choose_colors(pic);
 	if (!err)
+		err = svg_start_fills(pic);
+	if (!err)
 		err = lay_out(pic);
 	if (err)
 		return err;
@@ -429,6 +431,7 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 
 void svg_picture_release(struct picture *pic)
 {
+	svg_end_fills(pic);
 	flame_layout_release(&pic->layout);
 	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);

@@ -2,6 +2,8 @@
 #ifndef FLAME_SVG_PICTURE_H
 #define FLAME_SVG_PICTURE_H
 /* What the parts of the SVG writer share: options with their defaults, and where things stand. */
+#include <pthread.h>
+
 #include "../compare.h"
 #include "color.h"
 #include "layout.h"
@@ -56,6 +58,9 @@ struct picture {
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
 	struct fill *frame_fills;	/* by frame; NULL: each box has its own */
+	bool fills_started;		/* a thread finds them */
+	pthread_t fills_thread;
+	int fills_err;			/* its */
 	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
@@ -93,6 +98,10 @@ double svg_share(const struct picture *pic, int64_t value);
 void svg_put_box(struct picture *pic, const struct flame_box *box, const struct fill *fill);
 /* Return: 0 or FLAME_ENOMEM. */
 int svg_box_fill(struct picture *pic, const struct flame_box *box, struct fill *fill);
+/* Once the colours are chosen: find fills of frames, meanwhile where there are many. Return: 0 or FLAME_ENOMEM. */
+int svg_start_fills(struct picture *pic);
+/* Wait for those that are found meanwhile. Return: 0 or FLAME_ENOMEM. */
+int svg_end_fills(struct picture *pic);
 /* All of the frames, each with its title. Return: 0 or FLAME_ENOMEM. */
 int svg_write_boxes(struct picture *pic);
 /* Return: true where the change that colours box number @i may be chance. */
