@@ -88,7 +88,7 @@ __attribute__((cold)) static struct call *find_call(struct sink *s, struct image
 	struct call *call;
 	uint32_t place;
 
-	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m)) {
+	if ((!m->calls || m->nr_calls >= m->calls_mask / 8 * 5) && !calls_grow(m)) {
 		sink_fail(s, FLAME_ENOMEM);
 		return NULL;
 	}
