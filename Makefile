@@ -233,6 +233,12 @@ $(O)/completion/%.fish: $(O)/% tools/completion
 
 # ---- installation ----
 
+# The plugins' places belong to perf and babeltrace2: a user who installs below a directory of their own may not
+# write there. $(1): directories, $(2): what sets them.
+may_install = may=yes; for d in $(1); do \
+	mkdir -p $(DESTDIR)$$d 2>/dev/null && [ -w $(DESTDIR)$$d ] || { may=no; break; }; done; \
+	[ $$may = yes ] || { echo "A plugin is skipped: $(DESTDIR)$$d cannot be written to ($(2)=DIR puts it elsewhere)."; false; }
+
 install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## install below $(DESTDIR)$(PREFIX)
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)
 	$(INSTALL) -d $(DESTDIR)$(BASHDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
@@ -246,8 +252,8 @@ install: all library $(O)/flamegraph.pc completion $(if $(ASCIIDOCTOR),man) ## i
 	$(INSTALL) -m 755 plugins/perf/perf-flame $(DESTDIR)$(BINDIR)
 	$(INSTALL) -D -m 755 plugins/perf/perf-shim $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
 ifneq ($(PERF_PLUGIN),)
-	$(INSTALL) -D -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
-	$(INSTALL) -d $(DESTDIR)$(PERF_SCRIPT_DIR)
+	@$(call may_install,$(PERF_DLFILTER_DIR) $(PERF_SCRIPT_DIR),PERF_CORE_DIR) || exit 0; set -ex; \
+	$(INSTALL) -m 644 $(PERF_PLUGIN) $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so; \
 	$(INSTALL) -m 755 plugins/perf/scripts/flame-record plugins/perf/scripts/flame-report $(DESTDIR)$(PERF_SCRIPT_DIR)
 endif
 	for p in $(PROGRAMS); do \
@@ -255,7 +261,8 @@ endif
 		$(INSTALL) -m 644 $(O)/completion/_$$p $(DESTDIR)$(ZSHDIR) && \
 		$(INSTALL) -m 644 $(O)/completion/$$p.fish $(DESTDIR)$(FISHDIR) || exit 1; done
 ifneq ($(BT2_PLUGIN),)
-	$(INSTALL) -D -m 755 $(BT2_PLUGIN) $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
+	@$(call may_install,$(BT2_PLUGIN_DIR),BT2_PLUGIN_DIR) || exit 0; set -ex; \
+	$(INSTALL) -m 755 $(BT2_PLUGIN) $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
 endif
 ifneq ($(ASCIIDOCTOR),)
 	for m in $(MAN); do \
@@ -275,12 +282,12 @@ uninstall: ## remove what install put there
 	rm -f $(DESTDIR)$(BINDIR)/perf-flame $(DESTDIR)$(LIBEXECDIR)/fgtools/perf
 	-rmdir $(DESTDIR)$(LIBEXECDIR)/fgtools 2>/dev/null
 ifneq ($(PERF_PLUGIN),)
-	rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so
-	rm -f $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
+	[ ! -w $(DESTDIR)$(PERF_DLFILTER_DIR) ] || rm -f $(DESTDIR)$(PERF_DLFILTER_DIR)/flame.so \
+		$(DESTDIR)$(PERF_SCRIPT_DIR)/flame-record $(DESTDIR)$(PERF_SCRIPT_DIR)/flame-report
 	-rmdir $(DESTDIR)$(PERF_SCRIPT_DIR) $(dir $(DESTDIR)$(PERF_SCRIPT_DIR)) 2>/dev/null
 endif
 ifneq ($(BT2_PLUGIN),)
-	rm -f $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
+	[ ! -w $(DESTDIR)$(BT2_PLUGIN_DIR) ] || rm -f $(DESTDIR)$(BT2_PLUGIN_DIR)/flame.so
 endif
 	-rmdir $(DESTDIR)$(INCLUDEDIR) 2>/dev/null
 

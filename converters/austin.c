@@ -12,7 +12,7 @@
  *
  * The number is the time since the sample before in microseconds, in memory mode the change of the process' memory; in
  * full mode there are three: "time,idle,memory", and of austin 1 and 2 "time +memory -memory". See
- * Documentation/formats/austin.md. Not read: the binary (MOJO) form.
+ * Documentation/formats/austin.md. austin_mojo.c makes such lines of the binary form.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 #include "../core/converter.h"
 #include "../core/meta.h"
 #include "../core/span.h"
+#include "austin.h"
 #include "python_frame.h"
 
 #define CACHE_BYTES ((size_t)64 << 20)
@@ -44,6 +45,7 @@ enum type {
 };
 
 struct state {
+	bool mojo;		/* the binary form; set by prepare() */
 	enum mode mode;
 	flame_type types[NR_TYPES];
 	struct flame_namer namer;
@@ -442,7 +444,9 @@ static int read(struct flame_reader *rd)
 
 	st->frames.max_bytes = st->stacks.max_bytes = CACHE_BYTES;
 	make_types(rd);
-	while (!err && flame_line(rd->input, &line))
+	if (st->mojo)
+		err = austin_mojo_read(rd, read_line);
+	while (!st->mojo && !err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	if (err == FLAME_EOVERFLOW)
 		return flame_fail(rd, err, "austin: the sum of the values does not fit 64 bits");
@@ -455,6 +459,7 @@ static int prepare(struct flame_reader *rd, struct flame_span head)
 	struct state *st = rd->state;
 	struct flame_span line;
 
+	st->mojo = austin_is_mojo(head);
 	while (span_line(&head, &line) && span_starts(line, "#"))
 		read_metadata(st, span_trim_end(line));
 	if (rd->options->event && !strcmp(rd->options->event, "memory") && !st->mode)
@@ -465,9 +470,9 @@ static int prepare(struct flame_reader *rd, struct flame_span head)
 
 static size_t split(struct flame_reader *rd, struct flame_span text)
 {
-	size_t at = span_find(text, "\n");
+	const struct state *st = rd->state;
+	size_t at = st->mojo ? text.len : span_find(text, "\n");
 
-	(void)rd;
 	return at < text.len ? at + 1 : at;
 }
 
@@ -510,7 +515,7 @@ static int probe(struct flame_span head)
 	struct metrics m;
 	int good = 0, bad = 0;
 
-	if (span_starts(head, "# austin: "))
+	if (span_starts(head, "# austin: ") || austin_is_mojo(head))
 		return FLAME_SCORE_MAGIC;
 	while (good + bad < PROBE_LINES && head.len) {
 		bool whole = span_find(head, "\n") < head.len;
@@ -530,7 +535,7 @@ static int probe(struct flame_span head)
 
 const struct flame_converter flame_austin_converter = {
 	.name = "austin",
-	.summary = "text of austin and mojo2austin",
+	.summary = "text and binary files (MOJO) of austin",
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.prepare = prepare,

@@ -240,7 +240,8 @@ static size_t glued_digits(struct flame_span s)
 	/* Mode raw has addresses only. */
 	if (n == s.len)
 		return 0;
-	most = n >= ADDRESS_MAX && !memcmp(s.s, "ffff", 4) ? ADDRESS_MAX : n >= ADDRESS_USER && strchr("57af", s.s[0]) ? ADDRESS_USER : n;
+	most = n >= ADDRESS_MAX && !memcmp(s.s, "ffff", 4) ? ADDRESS_MAX :
+	       n >= ADDRESS_USER && strchr("57af", s.s[0]) ? ADDRESS_USER : n;
 	if (most == n && n < s.len && s.s[n] == '+')
 		most = ADDRESS_MIN;
 	return most >= ADDRESS_MIN && most <= ADDRESS_MAX && most < s.len ? most : 0;

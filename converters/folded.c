@@ -34,13 +34,11 @@
 
 #define MAX_WAITING 8	/* lines, a power of two */
 
-/* The text of a path, and where its frames end behind those that are known. */
+/* The text of a path. */
 struct path {
 	char *bytes;
 	size_t len, room;
-	uint32_t *ends;
-	size_t nr, room_ends;
-	size_t known;		/* frames before ends[0] */
+	size_t known;		/* frames at its start that it shares with an earlier one */
 	size_t start;		/* where the first frame behind them begins */
 	size_t thread;		/* length of the thread's frame at its start */
 	size_t shared;		/* bytes that it shares with the path before */
@@ -137,38 +135,41 @@ static bool set_path(struct path *path, struct flame_span s)
 	return true;
 }
 
-/* Note where frames end from @from on, where a frame begins. */
-static bool find_ends(struct path *path, size_t from, size_t known)
+/* Return: how many frames end in @path from @from up to @to; none does within that of the thread. */
+static size_t count_ends(const struct path *path, size_t from, size_t to)
 {
-	path->known = known;
-	path->start = from;
-	path->nr = 0;
-	if (from > path->len)
-		return true;
-	if (!array_reserve((void **)&path->ends, &path->room_ends, path->len - from + 1, sizeof(*path->ends)))
-		return false;
-	path->nr = scan_byte(path->bytes, from < path->thread ? path->thread : from, path->len, ';', path->ends);
-	path->ends[path->nr++] = (uint32_t)path->len;
-	return true;
+	if (from < path->thread)
+		from = path->thread;
+	return from < to ? (size_t)scan_count(path->bytes + from, to - from, ';') : 0;
 }
 
-/* Return: true where a frame ends at byte @end of both @path and the path before, in which one does. */
-static bool share_end(const struct path *path, size_t end)
+/* Return: true where a frame of @path ends at byte @end. */
+static bool ends_at(const struct path *path, size_t end)
 {
-	return end < path->shared ||
-	       (end == path->shared && (path->len == end || path->bytes[end] == ';'));
+	return end == path->len || path->bytes[end] == ';';
 }
 
-/* Return: how many frames from the root the paths share; 0 where too few ends of the last one's are known. */
-static size_t shared_frames(const struct path *path, const struct path *last)
+/*
+ * Return: how many frames from the root the paths share, with where the last of them ends in *@end; 0 where these are fewer
+ * than were known of the last one.
+ */
+static size_t shared_frames(const struct path *path, const struct path *last, size_t *end)
 {
-	size_t nr = 0;
+	size_t shared = path->shared;
 
-	if (path->thread != last->thread || (last->start && !share_end(path, last->start - 1)))
+	if (path->thread != last->thread)
 		return 0;
-	while (nr < last->nr && share_end(path, last->ends[nr]))
-		nr++;
-	return last->known + nr;
+	if (!ends_at(path, shared) || !ends_at(last, shared)) {
+		const char *at = shared ? memrchr(path->bytes, ';', shared) : NULL;
+
+		if (!at)
+			return 0;
+		shared = (size_t)(at - path->bytes);
+	}
+	*end = shared;
+	if (shared < path->thread || shared + 1 < last->start)
+		return 0;
+	return shared + 1 == last->start ? last->known : last->known + 1 + count_ends(path, last->start, shared);
 }
 
 static void find_frames(void *arg, const char *text, const uint32_t *ends, size_t nr, flame_frame *frames)
@@ -182,33 +183,36 @@ static void find_frames(void *arg, const char *text, const uint32_t *ends, size_
 	}
 }
 
-/* Hand on @path from the byte @start on. */
+/* Hand on @path from the byte @start on. A path that ends with what is known has no more names, not one of no bytes. */
 static int feed(struct flame_reader *rd, struct path *path, size_t start, struct flame_feed *feed)
 {
 	struct state *st = rd->state;
-	size_t len = start < path->len ? path->len - start : 0;
+	struct flame_names names = { path->bytes + start, 0, start <= path->len, 0 };
 
-	if (!find_ends(path, start, feed->skip) ||
-	    flame_feeder_names(st->feeder, path->bytes + start, len, path->ends, path->nr, (uint32_t)start))
+	path->known = feed->skip;
+	path->start = start;
+	names.len = names.any ? path->len - start : 0;
+	names.whole = start < path->thread ? path->thread - start : 0;
+	if (flame_feeder_names(st->feeder, &names))
 		return FLAME_ENOMEM;
-	feed->nr = (uint32_t)path->nr;
 	return flame_feeder_add(st->feeder, feed);
 }
 
-/* Remember the blocks of @path behind @known ones, the last of which is @id. */
+/* Remember two blocks of @path behind @known ones, the last of which is @id; more seldom come again. */
 static int learn(struct state *st, const struct path *path, size_t known, uint32_t id)
 {
-	size_t nr = 0;
+	size_t nr_frames = path->known, from = path->start;
 	int err = 0;
 
 	for (size_t i = known; !err && i < path->nr_blocks && i < known + 2; i++) {
-		uint32_t end = (uint32_t)(i + 1) * FLAME_PREFIX_BLOCK;
+		size_t end = (i + 1) * FLAME_PREFIX_BLOCK;
 		struct flame_prefix prefix = { .before = id, .hash = path->hashes[i] };
+		const char *last = memrchr(path->bytes + path->start, ';', end - path->start);
 
-		while (path->ends[nr] < end)
-			nr++;
-		prefix.nr_frames = (uint16_t)(path->known + nr);
-		prefix.tail = (uint16_t)(end - (nr ? path->ends[nr - 1] + 1 : path->start));
+		nr_frames += count_ends(path, from, end);
+		from = end;
+		prefix.nr_frames = (uint16_t)nr_frames;
+		prefix.tail = (uint16_t)(path->bytes + end - (last ? last + 1 : path->bytes + path->start));
 		memcpy(prefix.text, path->bytes + end - FLAME_PREFIX_BLOCK, FLAME_PREFIX_BLOCK);
 		id = flame_prefix_add(&st->prefixes, &prefix);
 		err = id ? flame_feeder_mark(st->feeder, id, prefix.nr_frames) : FLAME_ENOMEM;
@@ -243,16 +247,16 @@ static int feed_oldest(struct flame_reader *rd)
 	struct path *path = &st->paths[st->nr_gone % MAX_WAITING];
 	const struct path *last = &st->paths[(st->nr_gone - 1) % MAX_WAITING];
 	struct flame_feed item = { .same = true, .type = st->type, .count = path->count };
-	size_t same;
+	size_t same, end;
 
 	st->nr_gone++;
 	if (path->nr_blocks)
 		return feed_apart(rd, path);
-	same = shared_frames(path, last);
+	same = shared_frames(path, last, &end);
 	if (!same)
 		return feed_apart(rd, path);
 	item.skip = (uint32_t)same;
-	return feed(rd, path, same > last->known ? last->ends[same - last->known - 1] + 1 : last->start, &item);
+	return feed(rd, path, end + 1, &item);
 }
 
 /* Half of a path is in the one before it: nothing need be fetched. Blocks of a thread's frame may mean something else. */
@@ -411,7 +415,6 @@ static void release(struct flame_reader *rd)
 
 	for (size_t i = 0; i < MAX_WAITING; i++) {
 		free(st->paths[i].bytes);
-		free(st->paths[i].ends);
 	}
 	flame_prefix_release(&st->prefixes);
 	flame_cache_release(&st->frames);

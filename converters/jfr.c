@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jfr.c - recordings of the JDK Flight Recorder, written by the JDK (11 and later) or by
- * async-profiler (2 and later, also with JDK 8).
+ * jfr.c - recordings of the JDK Flight Recorder, written by the JDK (8u262, 11 and later) or by
+ * async-profiler (2 and later, also with older JDKs 8).
  *
  * A file is a row of chunks, each complete in itself: a header of 68 bytes, then events. Two kinds
  * of events tell how to read the others: the metadata describes all types, and checkpoints hold the
  * constant pools that events refer to. Events are read by the names of their fields, never by a
  * fixed order, because the JDK and async-profiler, and their versions, differ in it.
  *
- * Seen: files of JDK 17 and 25, of async-profiler 4.5, and of both one after the other.
+ * Seen: files of JDK 8, 11, 17, 21 and 25 to 28, of async-profiler 4.5, and of both one after the other.
  * Not read: version 1 of the format (Oracle's JDK 7 to 8, OpenJDK 9 and 10), uncompressed integers.
  */
 #define _GNU_SOURCE
@@ -971,14 +971,17 @@ static void report_broken_event(struct flame_reader *rd, const struct jfr_chunk 
 		flame_diag_add(rd->diag, FLAME_WARNING, "corrupted: the event at offset %llu has a size of 0, or one below its own header's; the rest of its chunk is not used", at);
 }
 
-static void report_unreadable(struct flame_reader *rd)
+/* Newer JDKs write metadata each time they flush, so that what was written can be read. */
+static void report_unreadable(struct flame_reader *rd, bool unfinished)
 {
 	struct state *st = rd->state;
 	const struct jfr_chunk *c = &st->chunk;
+	const char *why = c->metadata ? "cannot be read" : !unfinished ? "are missing" :
+			  "are missing; JDKs before 14 and async-profiler write them when a chunk is complete (JFR.dump, maxchunksize, chunksize)";
 
 	report_broken_event(rd, c);
 	flame_diag_add(rd->diag, FLAME_WARNING, "nothing of the chunk at offset %llu is used: its metadata, which tell what its events mean, %s",
-		       (unsigned long long)c->offset, c->metadata ? "cannot be read" : "are missing");
+		       (unsigned long long)c->offset, why);
 }
 
 static void report_damage(struct flame_reader *rd, bool unfinished)
@@ -1019,7 +1022,7 @@ static int use_chunk(struct flame_reader *rd)
 	int err = find_metadata(rd);
 
 	if (err == FLAME_EDAMAGED) {
-		report_unreadable(rd);
+		report_unreadable(rd, unfinished);
 		return 0;
 	}
 	if (err)

@@ -299,18 +299,32 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	st->too_big |= h->period > INT64_MAX;
 }
 
-/* The only frame of a sample without a callchain stands on its first line. */
+/* Behind a frame: registers, instructions and branches, which -F adds. */
+static struct flame_span cut_extras(struct flame_span frame)
+{
+	static const char *const extras[] = { ") ABI:", ") insn:", ") 0x" };
+
+	for (size_t i = 0; i < sizeof(extras) / sizeof(*extras); i++)
+		frame = span_to(frame, span_find(frame, extras[i]) + 1);
+	return frame;
+}
+
+/* The only frame of a sample without a callchain stands on its first line, behind a payload or addresses of data. */
 static void note_only_frame(struct flame_reader *rd, const struct perf_header *h)
 {
 	struct state *st = rd->state;
 	struct perf_frame f;
-	struct flame_span line;
+	struct flame_span line, address;
 
 	if (!h->rest.len)
 		return;
 	/* A frame's line starts with a blank, and one stands before the rest. */
 	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
-	if (perf_parse_frame(line, &f) && f.symbol.len && (h->event.len || f.address.len > 4))
+	address = perf_find_address(h->ids_end, h->rest);
+	if (address.len)
+		line = span_from(line, (size_t)(address.s - h->rest.s));
+	line = cut_extras(line);
+	if (perf_parse_frame(line, &f) && (address.len || (f.symbol.len && (h->event.len || f.address.len > 4))))
 		st->has_only = find_line(rd, line, &st->only);
 }
 
@@ -441,6 +455,8 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	struct flame_span name;
 	const char *end;
 
+	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
+		return FLAME_ENOMEM;
 	while (line.len && (line.s[0] == ' ' || line.s[0] == '\t')) {
 		line.s++;
 		line.len--;
@@ -467,7 +483,6 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	return 0;
 }
 
-/* A line that starts with a blank but not with a tab: a padded first line, a frame, or what -F adds to frames. */
 /* Keep the line: it is a sample's first if a frame follows. */
 static int read_weak(struct flame_reader *rd, struct flame_span line)
 {
@@ -486,6 +501,7 @@ static int read_weak(struct flame_reader *rd, struct flame_span line)
 	return 0;
 }
 
+/* A line that starts with a blank but not with a tab: a padded first line, a frame, or what -F adds to frames. */
 static int read_indented(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
@@ -493,16 +509,16 @@ static int read_indented(struct flame_reader *rd, struct flame_span line)
 	struct perf_frame f;
 	int err;
 
-	if (perf_parse_header(line, &h))
+	if (perf_parse_header(line, &h) || perf_parse_flat_header(line, &h))
 		return read_header(rd, &h);
-	if (perf_parse_frame(line, &f) && !perf_is_number(&f) && (st->open || st->weak_len || st->headerless)) {
+	if (perf_parse_frame(line, &f) && !perf_is_header(line) && (st->open || st->weak_len || st->headerless)) {
 		/* Callchains start with a tab: without any first lines this is a sample of its own. */
 		if (!st->headerless)
 			return read_frame(rd, line);
 		err = close_sample(rd);
 		return err ? err : read_frame(rd, line);
 	}
-	if (!st->open || !st->nr_frames)
+	if (!st->open || (!st->nr_frames && !st->has_only))
 		return read_weak(rd, line);
 	return rd->options->srcline || rd->options->places ? read_srcline(rd, line) : 0;
 }
@@ -512,7 +528,7 @@ static int read_text(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	struct perf_header h;
 
-	if (perf_parse_header(line, &h))
+	if (perf_parse_header(line, &h) || perf_parse_flat_header(line, &h))
 		return read_header(rd, &h);
 	if (st->open && st->nr_frames)
 		return flame_skip(rd, "a line that is neither the first of a sample nor a stack frame");
@@ -798,6 +814,14 @@ static bool is_share(struct flame_span symbol)
 	return n && symbol.s[n - 1] == '%';
 }
 
+static void note_start(struct survey *sv, const struct perf_header *h)
+{
+	if (sv->has_start || !h->has_time || h->record.len)
+		return;
+	sv->has_start = true;
+	sv->start = h->time;
+}
+
 static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 {
 	struct perf_header h;
@@ -805,11 +829,14 @@ static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 
 	if (line.s[0] != '\t' && perf_parse_header(line, &h)) {
 		sv->nr_headers++;
-		if (!sv->has_start && h.has_time && !h.record.len) {
-			sv->has_start = true;
-			sv->start = h.time;
-		}
-	} else if (perf_parse_frame(line, &f) && (line.s[0] == '\t' || !perf_is_number(&f))) {
+		note_start(sv, &h);
+	} else if (line.s[0] != '\t' && perf_parse_flat_header(line, &h)) {
+		sv->nr_frames++;
+		sv->nr_resolved++;
+		note_start(sv, &h);
+		*weak = false;
+		return;
+	} else if (perf_parse_frame(line, &f) && (line.s[0] == '\t' || !perf_is_header(line))) {
 		/* A number alone is no address. */
 		if (!f.symbol.len && f.address.len < 5)
 			return;
@@ -827,7 +854,7 @@ static void survey_line(struct survey *sv, struct flame_span line, bool *weak)
 		sv->nr_indented++;
 	}
 	sv->weak_indented = line.s[0] == ' ';
-	*weak = line.s[0] != '\t' && !perf_parse_header(line, &h) && (!perf_parse_frame(line, &f) || perf_is_number(&f)) &&
+	*weak = line.s[0] != '\t' && !perf_parse_header(line, &h) && (!perf_parse_frame(line, &f) || perf_is_header(line)) &&
 		perf_parse_weak_header(line, &h);
 }
 

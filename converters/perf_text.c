@@ -68,9 +68,11 @@ static bool parse_ids(struct flame_span word, struct perf_header *h)
 	if (word.s[n] != '/')
 		return false;
 	m = parse_id((struct flame_span){ word.s + n + 1, word.len - n - 1 }, &second);
+	if (!m || n + 1 + m != word.len)
+		return false;
 	h->pid = first;
 	h->tid = second;
-	return m && n + 1 + m == word.len;
+	return true;
 }
 
 /* "[003]" */
@@ -85,11 +87,29 @@ static bool is_cpu(struct flame_span word)
 	return true;
 }
 
-/* perf script -F +misc: letters for kernel, user and so on between the ids and the cpu or time. */
+/*
+ * perf prints each number into a column: ids into five, periods into ten, addresses into sixteen. Return: how wide the
+ * one of @word is, with the blanks before it but for the one that separates it from the text before.
+ */
+static size_t column(const char *line, struct flame_span word)
+{
+	const char *start = word.s;
+	size_t width;
+
+	while (start > line && start[-1] == ' ')
+		start--;
+	width = (size_t)(word.s + word.len - start);
+	if (start > line)
+		return width - (word.s > start);
+	/* Behind an empty comm, in its column of sixteen. */
+	return width > 17 ? width - 17 : width;
+}
+
+/* perf script -F +misc: letters for kernel, user and so on between the ids and the time. */
 static bool is_misc(struct flame_span word)
 {
 	for (size_t i = 0; i < word.len; i++) {
-		if (word.s[i] < 'A' || word.s[i] > 'Z')
+		if ((word.s[i] < 'A' || word.s[i] > 'Z') && word.s[i] != 'g' && word.s[i] != 'p')
 			return false;
 	}
 	return word.len > 0 && word.len <= 4;
@@ -132,28 +152,58 @@ static bool parse_period(struct flame_span word, uint64_t *period)
 	return word.len > 0;
 }
 
-/* What follows the time: "period event: rest". Return: true where there is an event. */
-static bool parse_event(struct flame_span s, struct perf_header *h)
+static bool all_digits(struct flame_span word)
 {
-	static const char record[] = "PERF_RECORD_";
-	struct flame_span rest = s, word = next_word(&rest);
+	uint64_t unused;
 
-	h->rest = span_trim(s);
-	h->period = 0;
-	h->event = h->record = (struct flame_span)EMPTY;
-	if (word.len >= sizeof(record) - 1 && !memcmp(word.s, record, sizeof(record) - 1)) {
-		h->record = h->rest;
+	return parse_period(word, &unused);
+}
+
+/* Return: true where the number fills a period's column, and not an address's. */
+static bool is_wide(const char *line, struct flame_span word)
+{
+	size_t width = column(line, word);
+
+	return all_digits(word) && width >= 10 && width < 16 && word.s[0] != '0';
+}
+
+/* Too narrow for what perf prints: somebody took blanks out. */
+static bool is_narrow(const char *line, struct flame_span word)
+{
+	return all_digits(word) && column(line, word) < 5;
+}
+
+/* "event:" that ends @rest's first word is taken off. */
+static bool take_event(struct flame_span *rest, struct perf_header *h)
+{
+	struct flame_span behind = *rest, word = next_word(&behind);
+
+	if (word.len < 2 || word.s[word.len - 1] != ':')
 		return false;
-	}
-	if (parse_period(word, &h->period))
-		word = next_word(&rest);
-	if (word.len < 2 || word.s[word.len - 1] != ':') {
-		h->period = 0;
-		return false;
-	}
 	h->event = (struct flame_span){ word.s, word.len - 1 };
-	h->rest = span_trim(rest);
+	*rest = behind;
 	return true;
+}
+
+/* What follows the time: "period event: rest", where the first two may be missing. */
+static void parse_behind_time(const char *line, struct flame_span rest, struct perf_header *h)
+{
+	struct flame_span behind = rest, word = next_word(&behind);
+
+	h->rest = span_trim(rest);
+	if (span_starts(word, "PERF_RECORD_")) {
+		h->record = h->rest;
+		return;
+	}
+	if (!all_digits(word)) {
+		if (take_event(&rest, h))
+			h->rest = span_trim(rest);
+		return;
+	}
+	if (take_event(&behind, h) || is_wide(line, word)) {
+		parse_period(word, &h->period);
+		h->rest = span_trim(behind);
+	}
 }
 
 /* The last words read, the newest first. */
@@ -211,8 +261,34 @@ static bool parse_timed_header(struct flame_span line, struct perf_header *heade
 		remember(&words, word);
 	}
 	if (found)
-		parse_event(header->rest, header);
+		parse_behind_time(line.s, header->rest, header);
 	return found;
+}
+
+/*
+ * Behind the word @ids: "K [003] period event: rest" without a time, of which only the event must be there. An id that
+ * is too narrow is part of the comm, unless the period is too narrow as well.
+ */
+static bool parse_behind_ids(const char *line, struct flame_span ids, struct flame_span rest, struct perf_header *h)
+{
+	struct flame_span behind = rest, word = next_word(&behind);
+	bool sure = h->pid >= 0, narrow = is_narrow(line, ids);
+
+	for (int i = 0; i < 2 && (is_cpu(word) || is_misc(word)); i++) {
+		sure |= is_cpu(word);
+		rest = behind;
+		word = next_word(&behind);
+	}
+	/* A number in an id's column is the id, and the one before it the comm's end. */
+	if (all_digits(word) && (sure || is_wide(line, word) || is_narrow(line, word))) {
+		parse_period(word, &h->period);
+		narrow &= !is_narrow(line, word);
+		rest = behind;
+	}
+	if (narrow || !take_event(&rest, h))
+		return false;
+	h->rest = span_trim(rest);
+	return true;
 }
 
 /* Without a time: the first id that is followed by an event. */
@@ -223,17 +299,14 @@ static bool parse_untimed_header(struct flame_span line, struct perf_header *hea
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
 		struct perf_header h = perf_no_header;
 		struct flame_span before = { line.s, (size_t)(word.s - line.s) }, previous = span_last_word(&before);
-		struct flame_span behind = rest, cpu = behind;
 
 		h.comm = span_trim((struct flame_span){ line.s, (size_t)(word.s - line.s) });
-		if (!h.comm.len || !parse_ids(word, &h))
+		if (!h.comm.len || is_wide(line.s, word) || !parse_ids(word, &h))
 			continue;
 		/* Behind a cpu or a time a number is the period. */
 		if (is_cpu(previous) || parse_time(previous, &h.time))
 			return false;
-		if (is_cpu(next_word(&cpu)))
-			behind = cpu;
-		if (!parse_event(behind, &h))
+		if (!parse_behind_ids(line.s, word, rest, &h))
 			continue;
 		*header = h;
 		return true;
@@ -281,66 +354,120 @@ bool perf_parse_header(struct flame_span line, struct perf_header *header)
 	return line.len && !is_space(line.s[0]) && parse_untimed_header(line, header);
 }
 
-static bool all_digits(struct flame_span word)
-{
-	uint64_t unused;
-
-	return parse_period(word, &unused);
-}
-
-/*
- * A number at the end: the period where ids or a cpu stand before it, or where it fills a column
- * of ten, as perf prints periods; else it is an id.
- */
-static bool is_period(struct flame_span line, struct flame_span before, struct flame_span word)
+/* Is @word, behind @before, the period? It fills the column, or stands behind what comes behind ids. */
+static bool is_period(const char *line, struct flame_span before, struct flame_span word, bool has_event)
 {
 	struct perf_header unused = perf_no_header;
 	struct flame_span previous = span_last_word(&before);
+	bool has_ids = parse_ids(previous, &unused);
 
 	if (!all_digits(word))
 		return false;
-	if (!previous.len)
-		return word.s + word.len - line.s >= 10;
-	return is_cpu(previous) || parse_ids(previous, &unused) || parse_time(previous, &unused.time);
+	return is_wide(line, word) || is_cpu(previous) || parse_time(previous, &unused.time) ||
+		(has_ids && unused.pid >= 0) || (is_narrow(line, word) && (has_ids || (has_event && !previous.len)));
+}
+
+/* The end of a line, from which word after word is taken. */
+struct tail {
+	struct flame_span rest;	/* up to word's end */
+	struct flame_span before, word;
+	const char *next;	/* what comes behind word */
+};
+
+static void take_word(struct tail *t)
+{
+	t->next = t->word.s;
+	t->rest = t->before;
+	t->word = span_last_word(&t->before);
+}
+
+/* -F +misc fills a column of six. */
+static bool is_misc_column(const struct tail *t)
+{
+	return is_misc(t->word) && t->next - t->word.s >= 6;
+}
+
+/* "Thread 17" is a comm: an id would have been put into a column of five. */
+static bool ends_in_ids(const char *line, const struct tail *t, struct perf_header *h)
+{
+	if (!t->word.len || (is_narrow(line, t->word) && span_trim(t->before).len))
+		return false;
+	return parse_ids(t->word, h);
 }
 
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span rest = span_trim(line), before, word;
+	struct flame_span end = { line.s + line.len, 0 };
+	struct tail t = { .before = span_trim_end(line), .word = end };
 	int64_t time;
 
-	rest.len += (size_t)(rest.s - line.s);
-	rest.s = line.s;
 	*header = perf_no_header;
-	if (!span_trim(line).len)
+	take_word(&t);
+	if (!t.word.len)
 		return false;
-	before = rest;
-	word = span_last_word(&before);
-	if (word.len > 1 && word.s[word.len - 1] == ':' && !parse_time(word, &time)) {
-		header->event = (struct flame_span){ word.s, word.len - 1 };
-		rest = before;
-		word = span_last_word(&before);
+	if (t.word.len > 1 && t.word.s[t.word.len - 1] == ':' && !parse_time(t.word, &time)) {
+		header->event = span_to(t.word, t.word.len - 1);
+		take_word(&t);
 	}
-	if (word.len && (header->event.len ? all_digits(word) : is_period(line, before, word))) {
-		parse_period(word, &header->period);
-		rest = before;
-		word = span_last_word(&before);
+	if (is_period(line.s, t.before, t.word, header->event.len > 0)) {
+		parse_period(t.word, &header->period);
+		take_word(&t);
 	}
-	if (word.len && parse_time(word, &header->time)) {
+	if (t.word.len && parse_time(t.word, &header->time)) {
 		header->has_time = true;
-		rest = before;
-		word = span_last_word(&before);
+		take_word(&t);
 	}
-	if (is_cpu(word)) {
-		rest = before;
-		word = span_last_word(&before);
-	}
-	if (word.len && parse_ids(word, header))
-		rest = before;
-	header->comm = span_trim(rest);
+	for (int i = 0; i < 2 && (is_cpu(t.word) || is_misc_column(&t)); i++)
+		take_word(&t);
+	if (ends_in_ids(line.s, &t, header))
+		t.rest = t.before;
+	header->comm = span_trim(t.rest);
 	if (header->ids_end == nothing)
 		header->ids_end = header->comm.s + header->comm.len;
 	return header->comm.len <= MAX_COMM;
+}
+
+static bool is_address(const char *line, struct flame_span word)
+{
+	for (size_t i = 0; i < word.len; i++) {
+		if (!is_hex(word.s[i]))
+			return false;
+	}
+	return word.len <= 16 && column(line, word) >= 16;
+}
+
+struct flame_span perf_find_address(const char *line, struct flame_span text)
+{
+	struct flame_span rest = text, word, last = EMPTY, found = EMPTY;
+
+	while ((word = next_word(&rest)).len) {
+		if (is_address(line, word))
+			last = word;
+		else
+			found = last;
+	}
+	return found.len ? found : last;
+}
+
+bool perf_parse_flat_header(struct flame_span line, struct perf_header *header)
+{
+	struct flame_span address = perf_find_address(line.s, line), head, word;
+	size_t start;
+
+	if (!address.len)
+		return false;
+	head = (struct flame_span){ line.s, (size_t)(address.s - line.s) };
+	/* -F +addr */
+	for (struct flame_span before = head; (word = span_last_word(&before)).len && is_address(line.s, word);)
+		head = before;
+	if (!perf_parse_weak_header(head, header))
+		return false;
+	/* A comm fills a column of sixteen, and so is told from other text. */
+	start = (size_t)(header->comm.s - line.s);
+	if (header->comm.len && (!start || start + header->comm.len < 16))
+		return false;
+	header->rest = (struct flame_span){ address.s, (size_t)(line.s + line.len - address.s) };
+	return true;
 }
 
 /* The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. */
@@ -373,11 +500,12 @@ static bool cut_group(struct flame_span *s, struct flame_span *inside)
 	return true;
 }
 
-bool perf_is_number(const struct perf_frame *frame)
+bool perf_is_header(struct flame_span line)
 {
-	struct flame_span symbol = frame->symbol;
+	struct flame_span rest = line;
+	struct perf_header h;
 
-	return all_digits(frame->address) && !frame->module.len && (!symbol.len || symbol.s[symbol.len - 1] == ':');
+	return all_digits(next_word(&rest)) && perf_parse_weak_header(line, &h) && !h.comm.len;
 }
 
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)

@@ -37,9 +37,13 @@ extern const struct perf_header perf_no_header;
 bool perf_parse_header(struct flame_span line, struct perf_header *header);
 /* The same for lines that are a first line only if a frame follows: "comm", "comm pid", "event:". */
 bool perf_parse_weak_header(struct flame_span line, struct perf_header *header);
+/* The same for a sample without a callchain, which is one line, and so is its frame: "comm      4005d0 f". */
+bool perf_parse_flat_header(struct flame_span line, struct perf_header *header);
+/* Where in @text, a part of the line that starts at @line, a frame starts; of no bytes where none does. */
+struct flame_span perf_find_address(const char *line, struct flame_span text);
 /* Return: true where the line is a blank, an address and what follows it. */
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame);
-/* Return: true where @frame may as well be a period, "2004008" or "2004008 cpu-clock:", which leads to frames. */
-bool perf_is_number(const struct perf_frame *frame);
+/* Return: true where @line, which may look like a frame, leads to frames: "2004008 cpu-clock:", "20512 [000]". */
+bool perf_is_header(struct flame_span line);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+#include "../core/traits.h"
 #include "perfdata.h"
 
 #define CHAIN_CACHE_BYTES ((size_t)32 << 20)
@@ -347,6 +348,18 @@ static size_t nr_outside(const struct perfdata *pd, const struct perfdata_maps *
 	return nr - at;
 }
 
+/* Whether of the frames at hand the one before the last is what starts programs: it has no callers. */
+static bool is_start(const struct perfdata *pd)
+{
+	const struct flame_profile *p = pd->rd->profile;
+	const flame_frame *last = pd->frames + pd->nr_frames - 1;
+
+	if (pd->nr_frames < 3)
+		return false;
+	return flame_frame_traits(p, last[-1]) & FLAME_TRAIT_START ||
+	       (flame_frame_traits(p, last[-1]) & FLAME_TRAIT_LIBC && flame_frame_traits(p, last[-2]) & FLAME_TRAIT_MAIN);
+}
+
 /* Stacks with such callers are remembered, to count their samples. Return: false without memory. */
 static bool mark_outside(struct perfdata *pd, flame_stack stack, size_t nr)
 {
@@ -427,6 +440,10 @@ int perfdata_stack_of_key(struct perfdata *pd, size_t nr, uint32_t thread, flame
 	pd->nr_frames = 0;
 	outside = pd->live ? nr_outside(pd, maps, nr) : 0;
 	err = push_chain(pd, maps, outside ? nr - outside + 1 : nr);
+	if (!err && outside && is_start(pd)) {
+		pd->nr_frames--;
+		outside = 0;
+	}
 	if (!err)
 		err = push_stack(pd, root, stack);
 	if (!err && outside && !mark_outside(pd, *stack, outside))

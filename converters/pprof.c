@@ -10,7 +10,7 @@
  *
  * Written by Go's runtime/pprof and net/http/pprof (text with debug=1, debug=2), gperftools,
  * async-profiler's jfrconv, Rust's pprof crate, py-spy's and Datadog's exporters, and fgconv. Seen:
- * Go 1.19, gperftools 2.10, async-profiler 4.5. Not read: legacy CPU profiles of Java.
+ * Go 1.15 to 1.27, gperftools 2.10, async-profiler 4.5. Not read: legacy CPU profiles of Java.
  */
 #include "pprof.h"
 

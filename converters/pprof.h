@@ -66,16 +66,22 @@ struct pprof_strings {
 	size_t nr, room;
 };
 
+/* Whether it is worth looking for what came before. */
+struct pprof_worth {
+	uint32_t nr_tried, nr_found, nr_paused;	/* samples */
+};
+
 /* Stacks by the bytes of their locations: samples of one stack and different labels are most of a large profile. */
 struct pprof_seen {
 	struct flame_cache stacks;	/* the number that the feeder knows each by */
 	uint32_t nr;			/* the last number */
-	uint32_t nr_tried, nr_found, nr_paused;	/* samples */
+	struct pprof_worth worth;
 };
 
 /* What is known of paths by how they end, and the path at hand. */
 struct pprof_ends {
 	struct flame_known known;
+	struct pprof_worth worth;
 	size_t nr, room;	/* frames of it that are not known */
 };
 

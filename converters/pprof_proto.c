@@ -26,9 +26,9 @@
 #define NR_COMMENTS 1000	/* that are looked at for the kinds of types */
 #define BROKEN 1		/* a message is none; not a failure */
 #define SEEN_BYTES ((size_t)8 << 20)	/* of stacks that are known by the bytes of their locations */
-#define SEEN_TRIED 16384	/* samples, to see whether stacks come again */
-#define SEEN_WORTH 16		/* one in so many must */
-#define SEEN_PAUSED 262144	/* samples, until it is tried again */
+#define TRIED 16384	/* samples, to see whether stacks, or how they end, come again */
+#define WORTH 16	/* one in so many must */
+#define PAUSED 262144	/* samples, until it is tried again */
 #define EXPECTED 8		/* samples, see expect_sample() */
 #define FRAMES_AT_ONCE 4	/* of a location, which are copied whether it has so many or not */
 #define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
@@ -893,16 +893,16 @@ static size_t skip_callers(const struct flame_reader *rd, flame_frame *frames, s
 }
 
 /* Return: true where it is worth looking whether a stack came before. Of a file that holds each once this pauses. */
-static bool is_seen_worth_it(struct pprof_seen *seen)
+static bool is_worth_it(struct pprof_worth *w)
 {
-	if (seen->nr_paused) {
-		seen->nr_paused--;
+	if (w->nr_paused) {
+		w->nr_paused--;
 		return false;
 	}
-	if (seen->nr_tried++ == SEEN_TRIED) {
-		if (seen->nr_found < SEEN_TRIED / SEEN_WORTH)
-			seen->nr_paused = SEEN_PAUSED;
-		seen->nr_tried = seen->nr_found = 0;
+	if (w->nr_tried++ == TRIED) {
+		if (w->nr_found < TRIED / WORTH)
+			w->nr_paused = PAUSED;
+		w->nr_tried = w->nr_found = 0;
 	}
 	return true;
 }
@@ -917,7 +917,7 @@ static struct flame_span stack_key(struct pprof_proto *p, size_t nr)
 	size_t size = nr * sizeof(*p->path);
 	uint32_t number = (uint32_t)nr;
 
-	if (!s->whole || !is_seen_worth_it(&p->seen))
+	if (!s->whole || !is_worth_it(&p->seen.worth))
 		return (struct flame_span){ NULL, 0 };
 	if (!s->nr_wanted)
 		return s->ids;
@@ -941,7 +941,7 @@ static int keep_stack(struct pprof_proto *p, struct flame_span key, uint64_t has
 	return flame_feeder_keep(p->feeder, seen->nr);
 }
 
-/* Room for @nr more frames of the path at hand, and for what is copied beyond their end. Return: NULL without memory. */
+/* Room for @nr more frames of the path at hand, and for what is copied beyond them. Return: NULL without memory. */
 static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends, size_t nr)
 {
 	ends->room = ends->nr + nr + FRAMES_AT_ONCE;
@@ -949,8 +949,8 @@ static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends,
 }
 
 /*
- * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's first.
- * Return: false where that is not possible; to look at all of the path again tells why.
+ * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's
+ * first. Return: false where that is not possible; to look at all of the path again tells why.
  */
 static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct flame_span ids, size_t from, size_t to)
 {
@@ -983,8 +983,8 @@ static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct
 }
 
 /*
- * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what is
- * in front. Return: the byte where the first one behind begins.
+ * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what
+ * is in front. Return: the byte where the first one behind begins.
  */
 static size_t block_start(struct flame_span ids, size_t nr)
 {
@@ -998,21 +998,24 @@ static size_t block_start(struct flame_span ids, size_t nr)
 }
 
 /*
- * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known: what
- * comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
+ * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known:
+ * what comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
  */
 static int add_known(struct pprof_proto *p, struct flame_span ids, struct flame_feed *feed)
 {
 	struct pprof_ends *ends = &p->ends;
-	const struct flame_known_entry *found;
-	struct flame_known_hashes hashes;
-	size_t nr_blocks, start, more = 0;
+	const struct flame_known_entry *found = NULL;
+	struct flame_known_hashes hashes = { .nr = 0 };
+	size_t nr_blocks = 0, start, more = 0;
 	int err;
 
-	if (flame_known_make_room(&ends->known))
-		flame_feeder_forget(p->feeder);
-	flame_known_hash(&ends->known, ids.s, ids.len, &hashes);
-	nr_blocks = flame_known_find(&ends->known, ids.s, ids.len, &hashes, &found);
+	if (is_worth_it(&ends->worth)) {
+		if (flame_known_make_room(&ends->known))
+			flame_feeder_forget(p->feeder);
+		flame_known_hash(&ends->known, ids.s, ids.len, &hashes);
+		nr_blocks = flame_known_find(&ends->known, ids.s, ids.len, &hashes, &found);
+		ends->worth.nr_found += nr_blocks > 0;
+	}
 	start = block_start(ids, nr_blocks);
 	ends->nr = 0;
 	feed->skip = found ? found->nr_frames : 0;
@@ -1092,7 +1095,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 	if (key.len) {
 		hash = hash_bytes(key.s, key.len);
 		if (flame_cache_get(&p->seen.stacks, key.s, key.len, hash, &number)) {
-			p->seen.nr_found++;
+			p->seen.worth.nr_found++;
 			return flame_feeder_again(p->feeder, number, rows, nr_rows);
 		}
 	}
@@ -1118,7 +1121,8 @@ static void expect_sample(const struct pprof_proto *p, struct flame_span message
 	struct flame_pb pb = flame_pb(message);
 	struct flame_pb_field f;
 
-	if (flame_pb_next(&pb, &f) == FLAME_PB_FIELD && f.nr == 1 && p->seen.nr_paused)
+	if (flame_pb_next(&pb, &f) == FLAME_PB_FIELD && f.nr == 1 && p->seen.worth.nr_paused &&
+	    !p->ends.worth.nr_paused)
 		flame_known_hash(&p->ends.known, f.bytes.s, f.bytes.len, &hashes);
 }
 

@@ -444,7 +444,8 @@ static void check_totals(struct text *t)
 	for (size_t i = 0; i < 2; i++) {
 		if (t->held[i] >= t->told[i])
 			continue;
-		flame_damaged(t->rd, "the stacks hold %llu of the %llu %s that the first line tells of: the profile is cut off; what is there is used",
+		flame_damaged(t->rd,
+			      "the stacks hold %llu of the %llu %s that the first line tells of: the profile is cut off; what is there is used",
 			      (unsigned long long)t->held[i], (unsigned long long)t->told[i],
 			      t->kind == COUNT ? "counts" : i ? "bytes allocated" : "bytes in use");
 		return;

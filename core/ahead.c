@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "ahead.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -99,7 +100,7 @@ struct flame_ahead *flame_ahead_new(int fd, uint64_t from, uint64_t to)
 		a->pieces[i].front = malloc(FLAME_AHEAD_FRONT + PIECE_SIZE);
 		ok = ok && a->pieces[i].front;
 	}
-	if (ok && !pthread_create(&a->thread, NULL, read_on, a))
+	if (ok && flame_thread_start(&a->thread, read_on, a))
 		return a;
 	release(a);
 	return NULL;

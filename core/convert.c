@@ -15,6 +15,7 @@
 #include "converter.h"
 #include "diag.h"
 #include "look.h"
+#include "thread.h"
 
 #define MAX_THREADS 64
 #define MIN_SLICE ((uint64_t)4 << 20)	/* smaller slices cost more than they give */
@@ -276,7 +277,7 @@ static void *slice_thread(void *arg)
 static void run_slices(struct job *job)
 {
 	for (unsigned int i = 1; i < job->nr_slices; i++)
-		job->slices[i].started = !pthread_create(&job->slices[i].thread, NULL, slice_thread, &job->slices[i]);
+		job->slices[i].started = flame_thread_start(&job->slices[i].thread, slice_thread, &job->slices[i]);
 	for (unsigned int i = 0; i < job->nr_slices; i++) {
 		if (job->slices[i].started)
 			pthread_join(job->slices[i].thread, NULL);

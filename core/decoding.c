@@ -3,6 +3,7 @@
  * decoding.c - a ring of pieces between the thread that decodes and the one that reads.
  */
 #include "decoding.h"
+#include "thread.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -78,7 +79,7 @@ struct flame_decoding *flame_decoding_start(struct flame_source *below)
 	d->stop = false;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->changed, NULL);
-	if (!pthread_create(&d->thread, NULL, decode, d))
+	if (flame_thread_start(&d->thread, decode, d))
 		return d;
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->changed);

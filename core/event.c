@@ -74,7 +74,7 @@ static bool names(const char *wanted, struct flame_span name)
 	return false;
 }
 
-/* Return: how many samples each type has, in one pass: there may be millions. Owned by the caller; NULL without memory. */
+/* Return: how many samples each type has, in one pass, as there may be millions. Owned by the caller; NULL: no memory. */
 static uint64_t *count_samples(const struct flame_profile *p)
 {
 	uint64_t *counts = calloc(flame_nr_types(p), sizeof(*counts));
@@ -167,8 +167,8 @@ void flame_explain_zero(const struct flame_profile *p, flame_type type, struct f
 		flame_diag_add(diag, FLAME_ERROR, "%u stack%s, but their total is 0: the process was idle or the run too short",
 			       flame_nr_samples(p), flame_nr_samples(p) == 1 ? "" : "s");
 	else if (counts[type])
-		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0; there are %s. --event NAME chooses", (int)name.len,
-			       name.s, others);
+		flame_diag_add(diag, FLAME_ERROR, "the total of %.*s is 0: --count counts its %llu sample%s; there are also %s. --event NAME chooses",
+			       (int)name.len, name.s, (unsigned long long)counts[type], counts[type] == 1 ? "" : "s", others);
 	else
 		flame_diag_add(diag, FLAME_ERROR, "no samples of %.*s; there are %s. --event NAME chooses", (int)name.len,
 			       name.s, others);

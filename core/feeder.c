@@ -11,9 +11,10 @@
 #include "scan.h"
 #include "spin.h"
 #include "tables.h"
+#include "thread.h"
 
-#define NR_BATCHES 4
-#define MAX_BEHIND 2	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define NR_BATCHES 8
+#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
 #define MAX_ITEMS 512
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define EXPECTED 16	/* items, see expect_samples() */
@@ -22,6 +23,8 @@
 
 struct item {
 	struct flame_feed feed;
+	struct flame_names names;	/* with a finder; where they begin in the batch's text stands in name_text */
+	size_t name_text;
 	size_t start;		/* in the batch's frames */
 	size_t first_sample;	/* in the batch's samples */
 	flame_stack root;	/* what its frames are pushed onto */
@@ -172,6 +175,35 @@ static size_t group_size(const struct batch *b, size_t first, size_t next)
 	return nr;
 }
 
+/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
+static bool reserve_frames(struct batch *b, size_t nr)
+{
+	return array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames));
+}
+
+/* Where the names of a batch end. Return: false without memory. */
+static bool find_ends(struct batch *b)
+{
+	size_t most = (size_t)scan_count(b->text, b->nr_text, ';') + b->nr_items;
+
+	if (!reserve_frames(b, most) || !array_reserve((void **)&b->ends, &b->room_ends, most, sizeof(*b->ends)))
+		return false;
+	for (size_t i = 0; i < b->nr_items; i++) {
+		struct item *item = &b->items[i];
+		uint32_t *ends = b->ends + b->nr_frames;
+		size_t end = item->name_text + item->names.len, nr = 0;
+
+		item->start = b->nr_frames;
+		if (item->names.any) {
+			nr = scan_byte(b->text, item->name_text + item->names.whole, end, ';', ends);
+			ends[nr++] = (uint32_t)end;
+		}
+		item->feed.nr = (uint32_t)nr;
+		b->nr_frames += nr;
+	}
+	return true;
+}
+
 /* Find the frames of the first @nr batches, if that is not done. Either thread may: who waits for the other does. */
 static void find_frames(struct flame_feeder *f, size_t nr)
 {
@@ -181,7 +213,9 @@ static void find_frames(struct flame_feeder *f, size_t nr)
 	for (; f->nr_found < nr; f->nr_found++) {
 		struct batch *b = &f->batches[f->nr_found % NR_BATCHES];
 
-		if (b->nr_frames)
+		if (b->nr_items && !find_ends(b))
+			f->error = FLAME_ENOMEM;
+		else if (b->nr_frames)
 			f->find(f->find_arg, b->text, b->ends, b->nr_frames, b->frames);
 	}
 	pthread_mutex_unlock(&f->finding);
@@ -206,10 +240,12 @@ static int take_kept(struct flame_feeder *f, struct batch *b, const struct kept 
 static void expect_samples(const struct flame_feeder *f, const struct batch *b, size_t i)
 {
 	for (size_t ahead = EXPECTED; ahead; ahead -= EXPECTED / 2) {
-		const struct item *item = &b->items[i + ahead];
+		const struct item *item;
 
-		if (i + ahead < b->nr_items)
-			profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
+		if (i + ahead >= b->nr_items)
+			continue;
+		item = &b->items[i + ahead];
+		profile_expect_samples(f->p, item_stack(b, item, item->feed.nr), ahead < EXPECTED);
 	}
 }
 
@@ -316,7 +352,7 @@ struct flame_feeder *flame_feeder_new(struct flame_profile *p, bool threaded)
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->finding, NULL);
 	pthread_cond_init(&f->changed, NULL);
-	f->threaded = threaded && !pthread_create(&f->thread, NULL, taker, f);
+	f->threaded = threaded && flame_thread_start(&f->thread, taker, f);
 	return f;
 }
 
@@ -352,12 +388,6 @@ static struct batch *with_room(struct flame_feeder *f)
 	return filling(f);
 }
 
-/* One more than needed: a batch may begin with a path that has no new frames, and NULL is a failure. */
-static bool reserve_frames(struct batch *b, size_t nr)
-{
-	return array_reserve((void **)&b->frames, &b->room_frames, b->nr_frames + nr + 1, sizeof(*b->frames));
-}
-
 flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr)
 {
 	struct batch *b = with_room(f);
@@ -371,22 +401,18 @@ void flame_feeder_set_find(struct flame_feeder *f, flame_find_frames *find, void
 	f->find_arg = arg;
 }
 
-int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
-		       uint32_t shift)
+int flame_feeder_names(struct flame_feeder *f, const struct flame_names *names)
 {
 	struct batch *b = with_room(f);
-	uint32_t *to, before = (uint32_t)b->nr_text - shift;
+	struct item *item = &b->items[b->nr_items];
 
-	if (!reserve_frames(b, nr) ||
-	    !array_reserve((void **)&b->text, &b->room_text, b->nr_text + len + SCAN_SLACK, 1) ||
-	    !array_reserve((void **)&b->ends, &b->room_ends, b->nr_frames + nr, sizeof(*b->ends)))
+	if (!array_reserve((void **)&b->text, &b->room_text, b->nr_text + names->len + SCAN_SLACK, 1))
 		return FLAME_ENOMEM;
-	memcpy(b->text + b->nr_text, text, len);
-	to = b->ends + b->nr_frames;
-	for (size_t i = 0; i < nr; i++)
-		to[i] = ends[i] + before;
-	/* The next one begins behind a separator. */
-	b->nr_text += nr ? len + 1 : 0;
+	memcpy(b->text + b->nr_text, names->text, names->len);
+	b->text[b->nr_text + names->len] = ';';
+	item->names = *names;
+	item->name_text = b->nr_text;
+	b->nr_text += names->any ? names->len + 1 : 0;
 	return 0;
 }
 
@@ -403,10 +429,14 @@ int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed)
 {
 	struct batch *b = filling(f);
 	size_t first = b->nr_samples;
+	struct item *item;
 
 	if (feed->samples && !copy_samples(b, feed->samples, feed->nr_samples))
 		return FLAME_ENOMEM;
-	b->items[b->nr_items++] = (struct item){ .feed = *feed, .start = b->nr_frames, .first_sample = first };
+	item = &b->items[b->nr_items++];
+	item->feed = *feed;
+	item->start = b->nr_frames;
+	item->first_sample = first;
 	b->nr_frames += feed->nr;
 	return f->error;
 }

@@ -40,12 +40,16 @@ struct flame_feed {
 /* Return: room for the @nr frames behind those that are known, the root's first; NULL without memory. */
 flame_frame *flame_feeder_path(struct flame_feeder *f, size_t nr);
 
-/*
- * The same with a finder: the @nr frames behind those that are known are the names in the @len bytes of @text, which are
- * copied, the first at its start. @ends: where each ends, less @shift. Return: 0, or FLAME_ENOMEM.
- */
-int flame_feeder_names(struct flame_feeder *f, const char *text, size_t len, const uint32_t *ends, size_t nr,
-		       uint32_t shift);
+/* The names of the frames behind those that are known, with ';' between them. */
+struct flame_names {
+	const char *text;
+	size_t len;
+	bool any;		/* there are none otherwise, and @text is not read; else one of no bytes is one */
+	size_t whole;		/* bytes of the first in which it does not end */
+};
+
+/* The same with a finder, which counts them: flame_feed's nr is 0. @names is copied. Return: 0, or FLAME_ENOMEM. */
+int flame_feeder_names(struct flame_feeder *f, const struct flame_names *names);
 
 /* End the path. Return: 0, or how feeding has failed so far. */
 int flame_feeder_add(struct flame_feeder *f, const struct flame_feed *feed);

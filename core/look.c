@@ -16,22 +16,22 @@ struct look {
 
 #define START(magic) magic, sizeof(magic) - 1
 
-/* Reports made from profiles, whose lines may look like those of a format. */
+/* Reports made from profiles, and binary files, whose lines may look like those of a format. */
 static const struct look reports[] = {
+	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
+	{ START("BZh"), "1AY&SY", "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
+	{ START("\xfd" "7zXZ"), NULL, "an xz file; unpack it first: xzcat FILE | fgconv" },
+	{ START("\x04\x22\x4d\x18"), NULL, "an lz4 file; unpack it first: lz4cat FILE | fgconv" },
+	{ START("PK\3\4"), NULL, "a zip archive; unpack it first" },
+	{ START("\x89PNG"), NULL, "a PNG picture; give the profile that it was made from" },
 	{ START("PeriodType:"), "\nSamples:\n", "the text of pprof -raw; give the profile that it was made from" },
 	{ START("Comment:"), "\nSamples:\n", "the text of pprof -raw; give the profile that it was made from" },
 	{ START("-----"), "\nProfile data file '", "the text of callgrind_annotate, which has no stacks; give the callgrind.out file" },
 };
 
 static const struct look looks[] = {
-	{ START("\x7f" "ELF"), NULL, "a program (ELF), not a profile of it: record it first, e.g. perf record -g -- PROGRAM" },
-	{ START("MOJ"), NULL, "a binary file of austin (MOJO); let its own tool make text of it: mojo2austin FILE FILE.austin" },
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
-	{ START("BZh"), NULL, "a bzip2 file; unpack it first: bzcat FILE | fgconv" },
-	{ START("\x89PNG"), NULL, "a PNG picture; give the profile that it was made from" },
-	{ START("\xfd" "7zXZ"), NULL, "an xz file; unpack it first: xzcat FILE | fgconv" },
 	{ START("\x04\x08"), NULL, "a Ruby Marshal dump, as stackprof writes; let stackprof make JSON of it: stackprof --json FILE" },
-	{ START("PK\3\4"), NULL, "a zip archive; unpack it first" },
 	{ NULL, 0, " flat%   sum%", "the text of pprof -top, which has no stacks; give the profile that it was made from" },
 	{ NULL, 0, "\n-----------+-----", "the text of pprof -traces; give the profile that it was made from" },
 	{ NULL, 0, "  Mode: ", "the text of stackprof, which has no stacks; let stackprof make JSON of the dump: stackprof --json FILE" },

@@ -10,6 +10,7 @@
 
 #include "flame.h"
 #include "spin.h"
+#include "thread.h"
 
 struct ring {
 	const struct flame_pieces *pieces;
@@ -121,7 +122,7 @@ int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, unsigned i
 	r.ended = r.err;
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.changed, NULL);
-	started = threads > 1 && !pthread_create(&thread, NULL, write_pieces, &r);
+	started = threads > 1 && flame_thread_start(&thread, write_pieces, &r);
 	write_pieces(&r);
 	if (started)
 		pthread_join(thread, NULL);

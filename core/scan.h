@@ -63,10 +63,15 @@ static inline uint64_t scan_count(const char *s, size_t len, char byte)
 #ifdef __SSE2__
 	const __m128i want = _mm_set1_epi8(byte);
 
-	for (; i + 16 <= len; i += 16) {
-		__m128i block = _mm_loadu_si128((const __m128i *)(const void *)(s + i));
+	/* A byte of @counts takes 255 blocks; a population count would be a call where the processor is any. */
+	while (i + 16 <= len) {
+		size_t end = (len - i) / 16 < 255 ? i + (len - i) / 16 * 16 : i + 255 * 16;
+		__m128i counts = _mm_setzero_si128();
 
-		nr += (uint64_t)__builtin_popcount((unsigned int)_mm_movemask_epi8(_mm_cmpeq_epi8(block, want)));
+		for (; i < end; i += 16)
+			counts = _mm_sub_epi8(counts, _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(s + i)), want));
+		counts = _mm_sad_epu8(counts, _mm_setzero_si128());
+		nr += (uint64_t)_mm_cvtsi128_si32(counts) + (uint64_t)_mm_cvtsi128_si32(_mm_srli_si128(counts, 8));
 	}
 #endif
 	for (; i < len; i++)

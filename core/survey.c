@@ -49,6 +49,7 @@ struct walk {
 	double *leaf, *any;	/* by frame: values of samples whose unknown leaf, or innermost unknown frame, it is */
 	double runtimes[FLAME_NR_RUNTIMES];
 	size_t steps;
+	double scripts, python_unknown;	/* values of samples in what an interpreter runs; whose leaf is unknown and Python's */
 	double total;
 	uint32_t depth_max;
 	bool failed;		/* no memory */
@@ -255,6 +256,18 @@ static void add_shares(struct walk *w, struct flame_survey *s, uint32_t bits, ui
 	s->rooted += bits & HAS_USER && bits & FLAME_TRAIT_ROOT ? value : 0;
 }
 
+/*
+ * From 3.14 on Python's interpreter is a function for each instruction, and stripped files do not name these. Where what it
+ * runs is shown, what is unknown is something else.
+ */
+static void note_python(struct walk *w, uint32_t bits, uint32_t leaf, double value)
+{
+	const uint32_t unknown = FLAME_TRAIT_UNKNOWN | FLAME_TRAIT_PYTHON;
+
+	w->scripts += bits & FLAME_TRAIT_SCRIPT ? value : 0;
+	w->python_unknown += (leaf & unknown) == unknown && !(bits & FLAME_TRAIT_PYTHON_LOOP) ? value : 0;
+}
+
 static void add_samples(struct walk *w, struct flame_survey *s)
 {
 	struct pick pick;
@@ -267,6 +280,7 @@ static void add_samples(struct walk *w, struct flame_survey *s)
 
 		add_shares(w, s, bits, leaf, pick.value);
 		note_runtime(w, bits, pick.value);
+		note_python(w, bits, leaf, pick.value);
 		if (is_empty(bits, leaf))
 			continue;
 		if (leaf & FLAME_TRAIT_UNKNOWN)
@@ -275,6 +289,8 @@ static void add_samples(struct walk *w, struct flame_survey *s)
 			note_unknown(w, sample->stack, pick.value);
 	}
 	s->switched_stacks /= nr ? (double)nr : 1;
+	if (!(w->scripts > 0))
+		s->shares.python_loop += w->python_unknown;
 }
 
 /* Return: the first frame below the task; 0 also where it would take too long to find. */

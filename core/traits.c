@@ -161,6 +161,7 @@ static const struct named prefixes[] = {
 	{ "[guest.kernel", KERNEL },
 	{ "[kernel.", KERNEL },
 	{ "[unknown", UNKNOWN },
+	{ "_TAIL_CALL_", FLAME_TRAIT_PYTHON_LOOP | FLAME_TRAIT_PYTHON },
 	{ "__libc_start_main@", START },
 	{ "_dl_", FLAME_TRAIT_LIBC },
 	{ "_rust_", FLAME_TRAIT_RUST },
@@ -202,6 +203,7 @@ static const struct named modules[] = {
 	{ "libnode.so", FLAME_TRAIT_NODE },
 	{ "libpthread", FLAME_TRAIT_LIBC },
 	{ "libpython", FLAME_TRAIT_PYTHON },
+	{ "python3", FLAME_TRAIT_PYTHON },
 	{ "vmlinux", FLAME_TRAIT_KERNEL },
 };
 

@@ -126,6 +126,73 @@ static void test_not_headers(void **state)
 	}
 }
 
+/* What perf prints into columns of 5, 10 and 16 places. */
+static void test_columns(void **state)
+{
+	static const struct {
+		const char *line, *comm;
+		int tid;
+		uint64_t period;
+		const char *event;
+	} cases[] = {
+		{ "20467 cycles: ", "", 20467, 0, "cycles" },
+		{ "    7 cycles: ", "", 7, 0, "cycles" },
+		{ "   2004008 cycles: ", "", -1, 2004008, "cycles" },
+		{ "4611686018427387904 cycles: ", "", -1, 4611686018427387904u, "cycles" },
+		{ "Thread 17 cycles: ", "Thread 17", -1, 0, "cycles" },
+		{ "Thread 17     7 cycles: ", "Thread 17", 7, 0, "cycles" },
+		{ "Thread 17    1003009 ", "Thread 17", -1, 1003009, "" },
+		{ "app 20467 K        1003009 cycles: ", "app", 20467, 1003009, "cycles" },
+		{ "app K     [001] 5.5:    1003009 ", "app", -1, 1003009, "" },
+		{ "KU ", "KU", -1, 0, "" },
+	};
+	struct perf_header h;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *line = exact(cases[i].line);
+		struct flame_span text = { line, strlen(cases[i].line) };
+
+		if (!perf_parse_header(text, &h) && !perf_parse_weak_header(text, &h))
+			fail_msg("not a header: '%s'", cases[i].line);
+		assert_span(h.comm, cases[i].comm, "comm", cases[i].line);
+		assert_span(h.event, cases[i].event, "event", cases[i].line);
+		assert_int_equal(h.tid, cases[i].tid);
+		assert_int_equal(h.period, cases[i].period);
+		free(line);
+	}
+}
+
+static void test_flat_headers(void **state)
+{
+	static const char *const not_flat[] = {
+		"", "app 401136 f", "             app 401136 f", "app           401136 f", "          401136 f",
+		"0000000000001139 T main", "0000000000001139 0000000000000026 T main",
+		"0000000000001139 g     F .text\t0000000000000026              main",
+	};
+	struct perf_header h;
+
+	(void)state;
+	assert_true(perf_parse_flat_header(span("             app     7    1003009           401136 f+0x1 (/x)"), &h));
+	assert_span(h.comm, "app", "comm", "");
+	assert_int_equal(h.tid, 7);
+	assert_int_equal(h.period, 1003009);
+	assert_span(h.rest, "401136 f+0x1 (/x)", "rest", "");
+	assert_true(perf_parse_flat_header(span("1.5:                0           401136 f"), &h));
+	assert_int_equal(h.time, 1500000000);
+	assert_span(h.rest, "401136 f", "rest", "");
+	assert_true(perf_parse_flat_header(span("                     7           401136 f"), &h));
+	assert_span(h.comm, "", "comm", "");
+	assert_int_equal(h.tid, 7);
+	for (size_t i = 0; i < sizeof(not_flat) / sizeof(*not_flat); i++) {
+		char *line = exact(not_flat[i]);
+
+		if (perf_parse_flat_header((struct flame_span){ line, strlen(not_flat[i]) }, &h))
+			fail_msg("a sample: '%s'", not_flat[i]);
+		free(line);
+	}
+}
+
 static void test_weak_headers(void **state)
 {
 	struct perf_header h;
@@ -274,6 +341,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_headers), cmocka_unit_test(test_records), cmocka_unit_test(test_not_headers),
+		cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_flat_headers),
 		cmocka_unit_test(test_weak_headers), cmocka_unit_test(test_frames), cmocka_unit_test(test_not_frames),
 		cmocka_unit_test(test_cut_lines),
 	};

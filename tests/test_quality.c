@@ -453,6 +453,26 @@ static void interpreters_hide_the_program(void **state)
 	flame_quality_release(&q);
 }
 
+static void an_interpreter_without_names_hides_it_too(void **state)
+{
+	struct flame_profile *p = new_profile("count", FLAME_VALUE_ON_CPU);
+	struct flame_quality q;
+
+	(void)state;
+	add(p, "_start;main;Py_RunMain;[python3.14]!/usr/bin/python3.14", 750);
+	add(p, "_start;main;Py_RunMain;PyObject_Call", 250);
+	q = check(p);
+	assert_found(&q, "python-loop", FLAME_WARNING, 75);
+	flame_quality_release(&q);
+
+	p = new_profile("count", FLAME_VALUE_ON_CPU);
+	add(p, "_start;main;Py_RunMain;[python3.14]!/usr/bin/python3.14", 200);
+	add(p, "_start;main;Py_RunMain;py::work:/opt/work.py", 800);
+	q = check(p);
+	assert_null(flame_quality_find(&q, "python-loop"));
+	flame_quality_release(&q);
+}
+
 static void idle_is_told(void **state)
 {
 	struct flame_profile *p = new_profile("count", FLAME_VALUE_ON_CPU);
@@ -876,6 +896,7 @@ int main(void)
 		cmocka_unit_test(kernel_threads_are_whole),
 		cmocka_unit_test(deep_stacks_are_cut),
 		cmocka_unit_test(interpreters_hide_the_program),
+		cmocka_unit_test(an_interpreter_without_names_hides_it_too),
 		cmocka_unit_test(idle_is_told),
 		cmocka_unit_test(waiting_is_a_note_of_wall_time),
 		cmocka_unit_test(on_and_off_cpu_do_not_mix),

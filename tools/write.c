@@ -5,6 +5,7 @@
 
 #include "../core/diff.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +14,13 @@ static void check_total(const struct tool *tool, const struct flame_profile *p, 
 {
 	double sum = 0;
 
+	if (!tool->svg.total || tool->quiet)
+		return;
 	for (uint32_t i = 0; i < flame_nr_samples(p); i++)
 		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
 	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
 		sum /= 10;
-	if (tool->svg.total && (double)tool->svg.total < sum && !tool->quiet)
+	if ((double)tool->svg.total < sum)
 		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
 			     (long long)tool->svg.total, sum);
 }
@@ -52,6 +55,10 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 		err = flame_svg_write(p, &svg, out.file);
 		if (err == FLAME_EARG)
 			tool_message(tool, "error", "negative values can only be drawn as a difference of two profiles: fgdiff BEFORE AFTER");
+		if (err == FLAME_EIO && svg.palette_map && !ferror(out.file)) {
+			tool_message(tool, "error", "cannot use %s: %s", svg.palette_map, strerror(errno));
+			err = FLAME_EARG;
+		}
 		status = tool_close_output(tool, &out, err);
 	}
 	free(countname);

@@ -66,7 +66,7 @@ bool flame_color_is_dark(struct flame_rgb color);
  */
 struct flame_color_map;
 
-/* Return: the map in @path, an empty one where there is no such file; NULL without memory. */
+/* Return: the map in @path, an empty one where there is no such file; NULL, with errno, where it cannot be read. */
 struct flame_color_map *flame_color_map_load(const char *path);
 /* @map may be NULL. */
 void flame_color_map_free(struct flame_color_map *map);

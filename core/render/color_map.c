@@ -117,7 +117,7 @@ struct flame_color_map *flame_color_map_load(const char *path)
 {
 	struct flame_color_map *map = calloc(1, sizeof(*map));
 	FILE *file;
-	int err = 0;
+	int err = 0, saved;
 
 	if (!map)
 		return NULL;
@@ -126,10 +126,14 @@ struct flame_color_map *flame_color_map_load(const char *path)
 	if (file) {
 		err = read_lines(map, file);
 		fclose(file);
+	} else if (map->names && errno != ENOENT) {
+		err = FLAME_EIO;	/* it is there: to start anew would lose it */
 	}
 	if (map->names && !err)
 		return map;
+	saved = errno;
 	flame_color_map_free(map);
+	errno = saved;
 	return NULL;
 }
 

@@ -15,6 +15,7 @@
 #include "../order.h"
 #include "../sort.h"
 #include "../table.h"
+#include "../thread.h"
 #include "chart.h"
 
 #define AHEAD 12
@@ -233,6 +234,9 @@ static int sum_stacks(struct builder *b)
 	flame_stack top = flame_nr_stacks(b->p), bottom, caller, i;
 	int err = 0;
 
+	/* Mostly there are fewer. Memory that is not touched costs nothing. */
+	if (!array_reserve((void **)&b->nodes, &b->room_nodes, b->nr_heads + 1, sizeof(*b->nodes)))
+		return FLAME_ENOMEM;
 	do {
 		struct sums sums = { 0 };
 
@@ -369,6 +373,7 @@ struct open_box {
 	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
 };
 
+/* There is room for it. */
 static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
 {
 	const struct flame_box *box = &layout->boxes[open->box];
@@ -398,9 +403,11 @@ struct open_boxes {
 static int place(struct flame_layout *layout, const struct builder *b, const struct children *c, struct open_boxes *boxes)
 {
 	struct open_box *open;
-	size_t depth = 0;
+	size_t depth = 0, room = 0;
 
-	if (!array_reserve((void **)&boxes->items, &boxes->room, 1, sizeof(*boxes->items)))
+	/* Rests are few: most boxes are of a node. */
+	if (!array_reserve((void **)&boxes->items, &boxes->room, 1, sizeof(*boxes->items)) ||
+	    !array_reserve((void **)&layout->boxes, &room, b->nr_nodes + b->nr_nodes / 16 + 2, sizeof(*layout->boxes)))
 		return FLAME_ENOMEM;
 	layout->boxes[layout->nr_boxes++] = node_box(b, 0, 0, 0);
 	open = boxes->items;
@@ -410,6 +417,8 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 		const struct sums *s;
 		uint32_t node;
 
+		if (!array_reserve((void **)&layout->boxes, &room, layout->nr_boxes + 1, sizeof(*layout->boxes)))
+			return FLAME_ENOMEM;
 		if (top->next == top->end) {
 			add_rest(layout, b, top);
 			if (!depth--)
@@ -438,9 +447,6 @@ static int place_nodes(struct flame_layout *layout, struct builder *b)
 	struct open_boxes open = { 0 };
 	int err = find_children(b, &children);
 
-	layout->boxes = malloc(2 * b->nr_nodes * sizeof(*layout->boxes));
-	if (!layout->boxes)
-		err = FLAME_ENOMEM;
 	if (!err)
 		err = place(layout, b, &children, &open);
 	free(children.rows);
@@ -477,7 +483,7 @@ static void start_job(struct job *job)
 	const struct builder *b = job->b;
 
 	job->started = b->options->threads > 1 && flame_nr_stack_heads(b->p) >= SPLIT_FROM &&
-		       !pthread_create(&job->thread, NULL, run_job, job);
+		       flame_thread_start(&job->thread, run_job, job);
 }
 
 /* Return: how it went; it is done here where no thread does it. */

@@ -4,6 +4,7 @@
  */
 #include "svg_picture.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -110,8 +111,9 @@ static int choose_colors(struct picture *pic)
 				: FLAME_COLOR_NAME;
 	if (!o->palette_map)
 		return 0;
+	errno = 0;
 	pic->map = flame_color_map_load(o->palette_map);
-	return pic->map ? 0 : FLAME_ENOMEM;
+	return pic->map ? 0 : errno && errno != ENOMEM ? FLAME_EIO : FLAME_ENOMEM;
 }
 
 static double advance_of(const struct flame_svg_options *o)

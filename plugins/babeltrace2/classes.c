@@ -237,11 +237,13 @@ static struct event_class *class_new(struct sink *s, const bt_event_class *class
 	c->has_clock = has_clock(class);
 	pointers_put(s, &s->by_class, hash_pointer(class), c, hash_class);
 	find_thread_fields(c);
-	c->name = full_name(s, class);
-	if (name && !c->name)
-		sink_fail(s, FLAME_ENOMEM);
-	if (c->name)
-		find_roles(s, c, name);
+	if (name) {
+		c->name = full_name(s, class);
+		if (c->name)
+			find_roles(s, c, name);
+		else
+			sink_fail(s, FLAME_ENOMEM);
+	}
 	c->plain = !c->roles || (c->has_clock && c->ids.both);
 	return c;
 }

@@ -86,11 +86,16 @@ static void id_end(struct sink *s, struct thread_id *id, const char *comm)
 
 /* ---- other programs ---- */
 
-void process_exec(struct sink *s, struct process *p)
+bool process_exec(struct sink *s, struct process *p)
 {
+	if (p->exec >= BT2_EXECS_MAX) {
+		s->counts.execs_mixed++;
+		return false;
+	}
 	process_set_image(p, image_new(s, NULL));
 	p->exec++;
 	p->dumper = -1;
+	return true;
 }
 
 bool process_see_trace(struct sink *s, struct process *p, const struct trace *trace)
@@ -102,8 +107,7 @@ bool process_see_trace(struct sink *s, struct process *p, const struct trace *tr
 	p->program = trace->program;
 	if (!before || !strcmp(before, trace->program))
 		return false;
-	process_exec(s, p);
-	return true;
+	return process_exec(s, p);
 }
 
 void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace)
@@ -120,12 +124,10 @@ void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace)
 
 static void replace(struct sink *s, struct thread *t)
 {
-	if (t->pid == t->tid) {
-		process_exec(s, t->process);
+	if (t->pid == t->tid && process_exec(s, t->process))
 		thread_renew(s, t);
-	} else {
+	else
 		thread_end(s, t, INT64_MIN);
-	}
 }
 
 void thread_see_name(struct sink *s, struct thread *t, const struct event *ev, const char *comm)

@@ -151,6 +151,8 @@ static const struct line lines[] = {
 	{ FLAME_WARNING, COUNT(maps_skipped), "mappings are not used: a process has more than BT2_MAPS_MAX, 16384" },
 	{ FLAME_WARNING, COUNT(images_mixed), "times another file was mapped where one was, more than BT2_COPIED_MAX allows to keep "
 	  "apart: names of addresses there may be of another file" },
+	{ FLAME_WARNING, COUNT(execs_mixed), "times a process would have become another program, more than BT2_EXECS_MAX, 1024, allows "
+	  "for each: several seem to have the same ids, as in containers, and names of addresses there may be of another file" },
 	{ FLAME_WARNING, COUNT(empty_chains), "callchains are empty and only the address itself is shown; "
 	  "perf's DWARF stacks do not come into CTF" },
 };

@@ -32,6 +32,9 @@
 /* Events that are handled together; babeltrace2 hands over up to 15 messages at a time. */
 #define EVENTS_AT_ONCE 16
 
+/* Times that a process becomes another program; more are not followed, and counted: they are several with one id. */
+#define BT2_EXECS_MAX 1024
+
 /* Roles of an event class. */
 enum role {
 	ROLE_CALL_ENTRY = 1 << 0,
@@ -216,7 +219,7 @@ struct counts {
 	uint64_t spans_unmatched, spans_skipped, spans_threadless;
 	uint64_t truncated, empty_chains, negative;
 	uint64_t ended;		/* calls and spans that were open when their thread ended */
-	uint64_t maps_skipped, images_mixed;
+	uint64_t maps_skipped, images_mixed, execs_mixed;
 };
 
 /* Table of pointers by a 64-bit hash; the owner compares. */
@@ -411,8 +414,8 @@ void thread_list(struct sink *s, struct thread *t);
 /* An event names the thread. Another name may be that of another thread. */
 void thread_see_name(struct sink *s, struct thread *t, const struct event *ev, const char *comm);
 void thread_see_pthread(struct sink *s, struct thread *t, const struct event *ev);
-/* The process is another program from now on. */
-void process_exec(struct sink *s, struct process *p);
+/* The process is another program from now on. Return: false where that was so too often. */
+bool process_exec(struct sink *s, struct process *p);
 /* Its events come from @trace now. */
 void thread_see_trace(struct sink *s, struct thread *t, struct trace *trace);
 /* Return: whether the process is another program by what @trace tells of it. */

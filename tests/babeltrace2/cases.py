@@ -384,6 +384,19 @@ def lives():
         worker;[two]+0x30 1
         three;[three]+0x10 5""")
 
+    # Two processes of one id at once, of two containers: not nested, and not another program time and again.
+    t = calls("containers", env=ust)
+    s = t.stream(0)
+    for i in range(2000):
+        for j, name in enumerate(("one", "two")):
+            s.add(100 * i + 10 * j, t.entry, (1, 1, name), payload=(1 + j,))
+            s.add(100 * i + 10 * j + 5, t.entry, (1, 1, name), payload=(3,))
+            s.add(100 * i + 10 * j + 6, t.exit, (1, 1, name))
+    folded("lives: several processes of one id", t.write(), "", "".join("""
+        %s;[unknown]+0x%d 10000
+        %s;[unknown]+0x%d;[unknown]+0x3 2000""" % (n, a, n, a) for n, a in (("one", 1), ("two", 2))),
+           ["2975 times a process would have become another program", "3999 calls or spans were open"])
+
     # With buffers by process every program has its trace.
     paths = []
     for i, (name, time) in enumerate((("one", 0), ("two", 100))):

@@ -186,6 +186,44 @@ const tests = {
 		}).length`), 0);
 	},
 
+	async 'notes wrap, and the legend stands below them'() {
+		const measure = `(() => {
+			const bottom = document.documentElement.getBoundingClientRect().bottom;
+			const notes = Array.from(document.querySelectorAll('.note'), (n) => n.getBoundingClientRect());
+			const keys = Array.from(document.querySelectorAll('.key text'), (n) => n.getBoundingClientRect());
+			return { right: Math.max(...notes.map((r) => r.right)), text: document.querySelector('.note').textContent,
+				lines: document.querySelectorAll('.note tspan').length, notes: notes.length,
+				gap: Math.min(...keys.map((r) => r.top)) - Math.max(...notes.map((r) => r.bottom)),
+				below: bottom - Math.max(...keys.map((r) => r.bottom)) };
+		})()`;
+
+		await page.open(url.noise);
+		const wide = await page.eval(measure);
+		await page.resize(400, 700);
+		await settle();
+		const narrow = await page.eval(measure);
+		equal(wide.lines, wide.notes, 'lines at 1200');
+		equal(narrow.lines > narrow.notes, true, 'more lines than notes at 400');
+		equal(narrow.right <= 400, true, 'notes end in the picture');
+		equal(narrow.text, wide.text, 'text');
+		near(narrow.gap, wide.gap, 'distance of the legend');
+		equal(narrow.below > 0, true, 'the legend is in the picture');
+	},
+
+	async 'prints without what only a screen needs'() {
+		await page.open(url.deep);
+		await page.eval('window.scrollTo(0, 3000)');
+		await settle();
+		const at = () => page.eval(`document.querySelector('.total').getBoundingClientRect().top + window.scrollY`);
+		equal(await at() > 3000, true, 'pinned on the screen');
+		await page.send('Emulation.setEmulatedMedia', { media: 'print' });
+		const printed = await at();
+		const shown = await page.eval(`getComputedStyle(document.querySelector('.bar')).display`);
+		await page.send('Emulation.setEmulatedMedia', { media: '' });
+		equal(printed < 100, true, 'at its place on paper');
+		equal(shown, 'none', 'no buttons on paper');
+	},
+
 	async 'a click zooms, and on a caller zooms out to it'() {
 		await page.open(url.plain);
 		await clickBox('parse (');

@@ -46,6 +46,7 @@ const fixedAdvance = number('advance');	/* 0: characters have widths of their ow
 
 const advances = measureAscii();
 const marks = markPattern();
+const notes = Array.from(svg.querySelectorAll('.note'), (e) => ({ e, text: e.textContent, y: Number(e.getAttribute('y')) }));
 const boxes = readBoxes();
 const indexOf = new Map(boxes.map((b, i) => [b.g, i]));
 
@@ -377,10 +378,47 @@ function layoutHeading(text)
 	text.textContent = fit(text.getAttribute('data-text'), (width - 2 * PAD) / grows);
 }
 
-/* Entries wrap; the picture grows by the rows that they take more than at first. */
-function layoutLegend()
+/* Rows of words of which each is at most @room wide, if its first word is. */
+function wrap(text, room)
 {
-	let x = PAD, y = legendY;
+	const rows = [];
+
+	for (const word of text.split(' ')) {
+		const longer = rows.length ? rows[rows.length - 1] + ' ' + word : '';
+
+		if (longer && textWidth(longer) <= room)
+			rows[rows.length - 1] = longer;
+		else
+			rows.push(word);
+	}
+	return rows;
+}
+
+/* Notes wrap. Return: how much lower than at first all that follows them stands. */
+function layoutNotes()
+{
+	const step = size + 4;
+	let down = 0;
+
+	for (const note of notes) {
+		const rows = wrap(note.text, (width - 2 * PAD) * size / (size - 2));
+
+		note.e.textContent = '';
+		rows.forEach((text, i) => {
+			const last = i + 1 === rows.length;
+			const span = element(SVG, 'tspan', { x: PAD, y: note.y + down + i * step }, note.e);
+
+			span.textContent = last ? text : text + ' ';
+		});
+		down += (rows.length - 1) * step;
+	}
+	return down;
+}
+
+/* Entries wrap; the picture grows by the rows that they take more than at first. */
+function layoutLegend(down)
+{
+	let x = PAD, y = legendY + down;
 
 	for (const key of part.legend ? part.legend.querySelectorAll('.key') : []) {
 		const label = key.querySelector('text'), swatch = key.querySelector('rect');
@@ -409,7 +447,9 @@ function layoutAll()
 	if (part.subtitle)
 		layoutHeading(part.subtitle);
 	if (fluid) {
-		height = legendBottom(layoutLegend());
+		const down = layoutNotes();
+
+		height = legendBottom(layoutLegend(down), down);
 		svg.setAttribute('viewBox', '0 0 ' + width + ' ' + height);
 		svg.setAttribute('height', Math.ceil(height * Math.min(1, real / width)));
 	}
@@ -421,9 +461,9 @@ function layoutAll()
 	pin();
 }
 
-function legendBottom(y)
+function legendBottom(y, down)
 {
-	return part.legend ? Math.ceil(y + size / 2 + PAD) : staticHeight;
+	return part.legend ? Math.ceil(y + size / 2 + PAD) : staticHeight + down;
 }
 
 function layoutBar()

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "thread.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+struct start {
+	void *(*work)(void *);
+	void *arg;
+	cpu_set_t allowed;
+};
+
+/* Once it runs elsewhere, it may run anywhere. */
+static void *run(void *arg)
+{
+	struct start start = *(struct start *)arg;
+
+	free(arg);
+	sched_setaffinity(0, sizeof(start.allowed), &start.allowed);
+	return start.work(start.arg);
+}
+
+/* Return: false where this is the only processor, or the system does not tell. */
+static bool find_others(const cpu_set_t *allowed, cpu_set_t *others)
+{
+	int here = sched_getcpu();
+
+	if (here < 0 || here >= CPU_SETSIZE)
+		return false;
+	*others = *allowed;
+	CPU_CLR(here, others);
+	return CPU_COUNT(others);
+}
+
+static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
+{
+	struct start *start = malloc(sizeof(*start));
+	pthread_attr_t attr;
+	cpu_set_t others;
+	bool ok = start && !sched_getaffinity(0, sizeof(start->allowed), &start->allowed) && find_others(&start->allowed, &others);
+
+	if (ok && !pthread_attr_init(&attr)) {
+		start->work = work;
+		start->arg = arg;
+		ok = !pthread_attr_setaffinity_np(&attr, sizeof(others), &others) && !pthread_create(thread, &attr, run, start);
+		pthread_attr_destroy(&attr);
+	} else {
+		ok = false;
+	}
+	if (!ok)
+		free(start);
+	return ok;
+}
+#else
+static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
+{
+	(void)thread;
+	(void)work;
+	(void)arg;
+	return false;
+}
+#endif
+
+bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg)
+{
+	return start_elsewhere(thread, work, arg) || !pthread_create(thread, NULL, work, arg);
+}
