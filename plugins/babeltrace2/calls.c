@@ -13,6 +13,7 @@
 
 #define CACHE_LINE 64
 #define NO_STACK UINT32_MAX	/* no row is that */
+#define CALL_HASH 0x7fffffffu	/* the bits of open_frame.hash */
 
 /* ---- the calls that an image has seen ---- */
 
@@ -118,7 +119,7 @@ static flame_stack bottom_of(struct sink *s, const struct event *ev, struct thre
 static inline void set_bottom(struct open_frames *open, flame_stack stack)
 {
 	open->frames[-1].stack = stack;
-	open->frames[-1].hash = stack & 0x7fffffff;
+	open->frames[-1].hash = stack & CALL_HASH;
 }
 
 /* Of what is open only the frame on top may have no stack: most return before something needs it. */
@@ -208,7 +209,7 @@ __attribute__((cold)) static void leave_other(struct sink *s, struct thread *t, 
 	if (stay == open->nr)
 		s->counts.calls_unmatched++;
 	else
-		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
+		s->counts.calls_skipped += open->nr - 1 - stay;	/* by longjmp, an exception, or without an exit */
 	settle_top(s, t);
 	open_close(s, s->calls, open, stay);
 }
@@ -267,7 +268,7 @@ static inline void open_call(struct open_frame *f, const struct event *ev, uint6
 	f->site = ev->site;
 	f->value = 0;
 	f->stack = 0;
-	f->hash = hash & 0x7fffffff;
+	f->hash = hash & CALL_HASH;
 	f->counts = true;
 }
 
