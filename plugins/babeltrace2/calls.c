@@ -83,8 +83,8 @@ static flame_frame call_frame(struct sink *s, const struct image *m, uint64_t ad
 }
 
 /* Find the stack of @f, which has @caller below it. Return: NULL without memory. */
-__attribute__((cold)) static struct call *find_call(struct sink *s, struct image *m, struct open_frame *f, flame_stack caller,
-			      const struct event *ev)
+__attribute__((cold)) static struct call *find_call(struct sink *s, struct image *m, struct open_frame *f,
+						    flame_stack caller, const struct event *ev)
 {
 	struct call *call;
 	uint32_t place;
