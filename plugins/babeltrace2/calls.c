@@ -13,6 +13,7 @@
 
 #define CACHE_LINE 64
 #define NO_STACK UINT32_MAX	/* no row is that */
+#define CALL_HASH 0x7fffffffu	/* the bits of open_frame.hash */
 
 /* ---- the calls that an image has seen ---- */
 
@@ -82,13 +83,13 @@ static flame_frame call_frame(struct sink *s, const struct image *m, uint64_t ad
 }
 
 /* Find the stack of @f, which has @caller below it. Return: NULL without memory. */
-__attribute__((cold)) static struct call *find_call(struct sink *s, struct image *m, struct open_frame *f, flame_stack caller,
-			      const struct event *ev)
+__attribute__((cold)) static struct call *find_call(struct sink *s, struct image *m, struct open_frame *f,
+						    flame_stack caller, const struct event *ev)
 {
 	struct call *call;
 	uint32_t place;
 
-	if ((!m->calls || m->nr_calls >= m->calls_mask / 2) && !calls_grow(m)) {
+	if ((!m->calls || m->nr_calls >= m->calls_mask / 8 * 5) && !calls_grow(m)) {
 		sink_fail(s, FLAME_ENOMEM);
 		return NULL;
 	}
@@ -118,7 +119,7 @@ static flame_stack bottom_of(struct sink *s, const struct event *ev, struct thre
 static inline void set_bottom(struct open_frames *open, flame_stack stack)
 {
 	open->frames[-1].stack = stack;
-	open->frames[-1].hash = stack & 0x7fffffff;
+	open->frames[-1].hash = stack & CALL_HASH;
 }
 
 /* Of what is open only the frame on top may have no stack: most return before something needs it. */
@@ -208,7 +209,7 @@ __attribute__((cold)) static void leave_other(struct sink *s, struct thread *t, 
 	if (stay == open->nr)
 		s->counts.calls_unmatched++;
 	else
-		s->counts.calls_skipped += open->nr - 1 - stay;	/* left by longjmp, an exception, or their exits are missing */
+		s->counts.calls_skipped += open->nr - 1 - stay;	/* by longjmp, an exception, or without an exit */
 	settle_top(s, t);
 	open_close(s, s->calls, open, stay);
 }
@@ -267,7 +268,7 @@ static inline void open_call(struct open_frame *f, const struct event *ev, uint6
 	f->site = ev->site;
 	f->value = 0;
 	f->stack = 0;
-	f->hash = hash & 0x7fffffff;
+	f->hash = hash & CALL_HASH;
 	f->counts = true;
 }
 

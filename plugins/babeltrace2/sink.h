@@ -88,18 +88,18 @@ typedef void (*maps_handler)(struct sink *s, const struct event *ev);
 
 /* What is known of an event class; found when its first event comes. */
 struct event_class {
+	/* What every event needs is together. */
 	const bt_event_class *class;	/* a reference is held */
-	char *name;		/* with its namespace; owned; NULL: it has none */
 	unsigned int roles;
 	bool has_clock;
 	bool plain;		/* it has a clock, a process and a thread, where those of tracers are; or it has no role */
-	struct ids ids;
-	struct field comm, pthread, ip, cpu, debug_info;
 	bool contexts;		/* @comm or @pthread is there */
-	struct field address;			/* of a call */
 	bool call_entry, call_address;		/* it is an entry; it is a call, and has that */
 	bool call_plain;			/* a call that nests in the thread's root */
-	struct field site;
+	struct ids ids;
+	struct field address, site;		/* of a call */
+	struct field comm, pthread, ip, cpu, debug_info;
+	char *name;		/* with its namespace; owned; NULL: it has none */
 	struct field kernel_chain, user_chain;	/* of a sample; perf's has both kinds in one */
 	struct field weight;
 	bool perf_chain;
@@ -149,7 +149,7 @@ struct image {
 	uint32_t users;		/* processes that have it now */
 	struct mapping *maps;	/* sorted by start */
 	size_t nr, room;
-	struct call *calls;	/* at most half full */
+	struct call *calls;	/* at most five eighths of them are used */
 	uint32_t *call_hashes;	/* of each */
 	uint32_t calls_mask, nr_calls;
 };
