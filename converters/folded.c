@@ -248,9 +248,10 @@ static int feed_oldest(struct flame_reader *rd)
 	const struct path *last = &st->paths[(st->nr_gone - 1) % MAX_WAITING];
 	struct flame_feed item = { .same = true, .type = st->type, .count = path->count };
 	size_t same, end;
+	bool first = !st->nr_gone;
 
 	st->nr_gone++;
-	if (path->nr_blocks)
+	if (first || path->nr_blocks)
 		return feed_apart(rd, path);
 	same = shared_frames(path, last, &end);
 	if (!same)

@@ -12,9 +12,8 @@
 
 void flame_pages_advise(void *block, size_t size)
 {
-	uintptr_t start = ((uintptr_t)block + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-	uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(PAGE - 1);
+	size_t skip = (PAGE - (uintptr_t)block % PAGE) % PAGE;
 
 	if (block && size >= FLAME_LARGE)
-		madvise((void *)start, end - start, MADV_HUGEPAGE);
+		madvise((char *)block + skip, (size - skip) / PAGE * PAGE, MADV_HUGEPAGE);
 }

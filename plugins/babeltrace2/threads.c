@@ -254,8 +254,10 @@ bool open_grow(struct sink *s, struct open_frames *open)
 	}
 	if (!open->frames)
 		frames[0] = (struct open_frame){ 0 };
+	/* One lies before the first. */
 	open->frames = frames + 1;
 	open->room = room;
+	/* cppcheck-suppress memleak */
 	return true;
 }
 

@@ -978,7 +978,7 @@ def signals(compiler):
             return r.returncode, f.read(), os.listdir(folder), r.stderr
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        got = end_by(number)
+        got = end_by(number, preexec_fn=lambda n=number: signal.signal(n, signal.SIG_DFL))
         check("signals: ended by %d" % number, got[:3] == (-number, "old\n", ["out"]), got)
     # nohup: what is ignored stays so. Ctrl-C is babeltrace2's own, and too late here.
     got = end_by(signal.SIGHUP, preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
