@@ -18,7 +18,7 @@
 #include "utf8.h"
 
 #define NAME_BLOCK 16	/* bytes that are copied at once; texts and lines have so much room behind their end */
-#define PIECE_FRAMES 8192	/* of the lines of a piece, about */
+#define PIECE_FRAMES 3072	/* of the lines of a piece, about */
 #define PIECE_STEPS 1024
 #define LINE_KEPT ((size_t)1 << 20)	/* bytes of room that are kept for the next line */
 #define THREAD_FROM 4096	/* stacks that branch off: fewer are written before a thread has started */

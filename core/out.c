@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define BUFFER_KEPT ((size_t)1 << 20)
+#define BUFFER_KEPT ((size_t)512 << 10)
 
 bool flame_out_init(struct flame_out *out, FILE *file)
 {
