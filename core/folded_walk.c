@@ -59,7 +59,7 @@ static bool survey(struct flame_walk *w)
 
 	w->nr_blocks = nr / 64 + 1;
 	w->blocks = calloc(w->nr_blocks, sizeof(*w->blocks));
-	w->children = malloc((2 * (size_t)nr_heads + 1) * sizeof(*w->children));
+	w->children = calloc(2 * (size_t)nr_heads + 1, sizeof(*w->children));
 	if (!w->blocks || !w->children)
 		return false;
 	for (size_t i = 0; i < w->nr_blocks; i++)
