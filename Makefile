@@ -83,7 +83,7 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/memory.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/replace.o $(O)/tools/memory.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
 PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw fuzz_report
@@ -166,7 +166,7 @@ BT2_MIP_1 := $(shell $(PKG_CONFIG) --atleast-version=2.1 babeltrace2 2>/dev/null
 $(BT2_OBJ): CPPFLAGS += -fno-plt -fno-tree-slp-vectorize $(BT2_MIP_1) $(shell $(PKG_CONFIG) --cflags babeltrace2)
 
 # What the library has is the plugin's own: it must not meet another library's symbols in babeltrace2.
-$(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/libflamegraph.a
+$(O)/babeltrace2/flame.so: $(BT2_OBJ) $(O)/tools/replace.o $(O)/libflamegraph.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(EXTRA_CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $^ \
 		$(shell $(PKG_CONFIG) --libs babeltrace2) $(LDLIBS)

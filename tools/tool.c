@@ -17,6 +17,7 @@
 #include "drain.h"
 #include "options.h"
 #include "progress.h"
+#include "replace.h"
 
 #define OUTPUT_BUFFER ((size_t)256 << 10)
 
@@ -193,23 +194,6 @@ void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *
 	flame_quality_release(&quality);
 }
 
-/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
-static bool is_replaceable(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static mode_t file_mode(const char *path)
-{
-	struct stat st;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
-}
-
 /* Removed when a signal ends the program. */
 static char *volatile unfinished;
 
@@ -243,14 +227,9 @@ static int open_temporary(const char *path, struct tool_output *out)
 {
 	int fd;
 
-	/* Beside it, under a name of its own length: the output's may be as long as names can be. */
-	const char *slash = strrchr(path, '/');
-
-	if (asprintf(&out->temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
-		out->temporary = NULL;
-		errno = ENOMEM;
+	out->temporary = replace_template(path);
+	if (!out->temporary)
 		return -1;
-	}
 	fd = mkostemp(out->temporary, 0x80000 /* O_CLOEXEC */);
 	if (fd < 0) {
 		free(out->temporary);
@@ -259,7 +238,7 @@ static int open_temporary(const char *path, struct tool_output *out)
 	}
 	unfinished = out->temporary;
 	handle_signals(SIG_DFL, end_unfinished);
-	fchmod(fd, file_mode(path));
+	fchmod(fd, replace_mode(path));
 	out->file = fdopen(fd, "w");
 	return out->file ? 0 : -1;
 }
@@ -272,7 +251,7 @@ int tool_open_output(const struct tool *tool, struct tool_output *out)
 	if (!tool->output || !strcmp(tool->output, "-"))
 		return 0;
 	out->file = NULL;
-	if (!is_replaceable(tool->output))
+	if (!replace_is_whole(tool->output))
 		out->file = fopen(tool->output, "we");
 	else if (open_temporary(tool->output, out))
 		out->file = NULL;

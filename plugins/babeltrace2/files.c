@@ -16,23 +16,7 @@
 #include <unistd.h>
 
 #include "../../core/flame.h"
-
-/* Files are replaced as a whole; a device, a pipe or a link is written to as it is. */
-static bool is_replaceable(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) ? errno == ENOENT : S_ISREG(st.st_mode);
-}
-
-static mode_t file_mode(const char *path)
-{
-	struct stat st;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	return stat(path, &st) ? 0666 & ~mask : st.st_mode & 0777;
-}
+#include "../../tools/replace.h"
 
 /* ---- signals ---- */
 
@@ -111,21 +95,18 @@ static int open_guarded(char *path)
 
 FILE *file_open(const char *path, char **temporary)
 {
-	const char *slash = strrchr(path, '/');
 	FILE *f = NULL;
 	int fd;
 
 	*temporary = NULL;
-	if (!is_replaceable(path))
+	if (!replace_is_whole(path))
 		return fopen(path, "we");
-	/* Under a name of its own length: the output's may be as long as names can be. */
-	if (asprintf(temporary, "%.*s.fgtools-XXXXXX", slash ? (int)(slash + 1 - path) : 0, path) < 0) {
-		*temporary = NULL;
+	*temporary = replace_template(path);
+	if (!*temporary)
 		return NULL;
-	}
 	fd = open_guarded(*temporary);
 	if (fd >= 0) {
-		(void)!fchmod(fd, file_mode(path));
+		(void)!fchmod(fd, replace_mode(path));
 		f = fdopen(fd, "w");
 	}
 	if (fd >= 0 && !f) {
