@@ -206,6 +206,7 @@ static int lay_out(struct picture *pic)
 		.before = pic->o->before,
 		.view = pic->o->view,
 		.in_order = pic->o->in_order,
+		.max_depth = SVG_MAX_ROWS,
 		.threads = pic->o->threads,
 	};
 	int err;
@@ -386,7 +387,7 @@ bool svg_is_low(const struct picture *pic)
 static void place_parts(struct picture *pic)
 {
 	double size = pic->font.size, y = SVG_XPAD;
-	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + svg_is_low(pic);
+	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + (pic->layout.nr_deep > 0) + svg_is_low(pic);
 
 	pic->title_y = y += size + SVG_TITLE_EXTRA;
 	if (pic->o->subtitle)

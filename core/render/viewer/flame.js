@@ -312,13 +312,13 @@ function isLight(rect)
 function makeLabel(box)
 {
 	box.text = element(SVG, 'text', { y: box.y + (row - 1) / 2 + size * 0.36 }, box.g);
-	if (!box.isGone && isLight(box.rect))
+	if (!box.isGone && !box.isRest && isLight(box.rect))
 		box.text.setAttribute('fill', '#fff');
 }
 
 function setLabel(box)
 {
-	const label = box.isRest ? '' : fit(box.name, box.w - 2 * LABEL_PAD);
+	const label = fit(box.isRest ? nameFromTitle(box.title) : box.name, box.w - 2 * LABEL_PAD);
 
 	if (!box.text && label)
 		makeLabel(box);
