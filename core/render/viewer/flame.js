@@ -585,6 +585,7 @@ function zoom(i)
 {
 	if (boxes[i].isRest)
 		i = boxes[i].parent;
+	const isNew = i !== zoomed;
 	zoomed = i;
 	ui.reset.hidden = !zoomed;
 	layoutBar();
@@ -594,7 +595,7 @@ function zoom(i)
 	placeRing();
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(isNew);
 }
 
 /* Search */
@@ -629,7 +630,7 @@ function search(text, withCase)
 		ui.input.value = term;
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(false);
 }
 
 /* Samples in matching frames from @i on to what lies on it; a match in a match counts once. */
@@ -851,16 +852,23 @@ function stateText()
 	return items.join('&');
 }
 
-/* A page around the graph owns its address; and some places forbid changing one. */
-function saveState()
+/*
+ * Back returns to the zoom before: each has an entry of its own in the history, in which a search is
+ * then typed. A page around the graph owns its address; one that has the graph in a frame owns Back,
+ * which would otherwise undo zooms before it leaves the page. Some places forbid changing either.
+ */
+function saveState(isNew)
 {
 	if (!standalone || !ui.ready)
 		return;
 	try {
 		const text = stateText();
-		const bare = location.pathname + location.search;
+		const url = text ? '#' + text : location.pathname + location.search;
 
-		history.replaceState(null, '', text ? '#' + text : bare);
+		if (isNew && window.parent === window)
+			history.pushState(null, '', url);
+		else
+			history.replaceState(null, '', url);
 	} catch (e) {
 		/* The graph works without. */
 	}
