@@ -16,6 +16,8 @@
 /* From this width on boxes give half a pixel to the gap to their neighbour. */
 #define GAP_FROM_TENTHS 30
 #define GAP_TENTHS 5
+/* From this width on boxes have round corners: narrow ones would be beads on a string. */
+#define ROUND_FROM_TENTHS 60
 /* Bytes of a name that are written without a look at what room there is. */
 #define NAME_ROOM 512
 /* Of a box with its name in title and label, and the unit; numbers and markup take less than the rest. */
@@ -472,7 +474,8 @@ static char *put_rect(const struct picture *pic, char *d, const struct edges *e)
 	d = put_attribute(d, "<rect x=\"", e->left);
 	d = put_attribute(d, " y=\"", e->top);
 	d = put_attribute(d, " width=\"", e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
-	return svg_put_string(d, pic->rect_end);
+	d = svg_put_string(d, pic->rect_end);
+	return e->width >= ROUND_FROM_TENTHS ? svg_put_string(d, " rx=\"2\"") : d;
 }
 
 static char *put_label(struct picture *pic, char *d, const struct flame_box *box, const struct edges *e,

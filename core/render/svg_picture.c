@@ -143,7 +143,7 @@ static void set_rect_end(struct picture *pic)
 	char *d = svg_put_string(pic->rect_end, " height=\"");
 
 	d = svg_put_tenths(d, llrint((pic->row - 1) * 10));
-	*svg_put_string(d, "\" rx=\"2\"") = '\0';
+	*svg_put_string(d, "\"") = '\0';
 }
 
 static void take_options(struct picture *pic)

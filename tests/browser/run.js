@@ -110,6 +110,7 @@ function prepare()
 	render('rest', many(30000), []);
 	render('large', many(20000), ['--minwidth', '0']);
 	render('deep', Array.from({ length: 5000 }, (_, i) => 'f' + i % 9).join(';') + ' 7\n', []);
+	render('edge', 'main;a 2\nmain;b 1000\n', []);
 	render('bomb', ';'.repeat(200000) + ' 7\n', []);
 	wrapInPage('object', '<object type="image/svg+xml" data="plain.svg" style="width:100%"></object>');
 	wrapInPage('iframe', '<iframe src="plain.svg" style="width:100%;height:300px;border:0"></iframe>');
@@ -274,6 +275,19 @@ const tests = {
 		await clickBox('all (');
 		equal(await hash(), '');
 		near((await box('main (')).w, 1180 * 960 / 1000);
+	},
+
+	async 'only boxes that are wide enough have round corners'() {
+		const round = () => page.eval(`(() => { const r = document.querySelectorAll('.frames g')[2].querySelector('rect');
+			return { rx: Number(r.getAttribute('rx')), w: Number(r.getAttribute('width')) }; })()`);
+
+		await page.open(url.edge);
+		equal((await round()).rx, 0, 'narrow');
+		await page.eval(`document.querySelectorAll('.frames g')[2].dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
+		equal((await round()).rx, 2, 'zoomed');
+		await keys('Escape');
+		equal((await round()).rx, 0, 'narrow again');
+		near((await round()).w, 1180 * 2 / 1002);
 	},
 
 	async 'the reset button zooms out'() {

@@ -15,6 +15,7 @@ const PAD = 10;			/* left and right of the frames */
 const LABEL_PAD = 3;
 const MIN_WIDTH = 320;		/* narrower containers get a scaled picture */
 const MIN_BOX = 0.1;		/* pixels; what is narrower is not drawn */
+const ROUND_FROM = 6;		/* pixels; narrower boxes have no round corners */
 const BAR_WIDTH = 420, BAR_MIN = 130, BAR_MIN_ZOOMED = 210;
 const BAR_HEIGHT = 24;
 const SWATCH = 10, LEGEND_GAP = 14;
@@ -257,7 +258,7 @@ function readBox(g)
 		start: v[0], width: v[1], total: v[2], self: v[3], depth: v[4],
 		beforeTotal: v[5] || 0, beforeSelf: v[6] || 0, y: Number(rect.getAttribute('y')),
 		isRest: g.classList.contains('r'), isGone: g.classList.contains('g'),
-		isNoise: g.classList.contains('n'),
+		isNoise: g.classList.contains('n'), isRound: rect.hasAttribute('rx'),
 		parent: 0, end: 0, x: 0, w: 0, shown: true, matched: false, isAbove: false,
 	};
 }
@@ -347,6 +348,10 @@ function setBox(box, x, w)
 	box.w = w;
 	box.rect.setAttribute('x', x.toFixed(1));
 	box.rect.setAttribute('width', (w >= 3 ? w - 0.5 : w).toFixed(1));
+	if (box.isRound !== (w >= ROUND_FROM)) {
+		box.isRound = w >= ROUND_FROM;
+		box.rect.setAttribute('rx', box.isRound ? 2 : 0);
+	}
 	setLabel(box);
 }
 
