@@ -33,6 +33,8 @@
 #define CACHE_BYTES ((size_t)64 << 20)
 
 #define MAX_WAITING 8	/* lines, a power of two */
+#define MAX_EXPECTED (1u << 18)	/* lines and stacks; larger tables grow by remapping */
+#define STACK_BYTES 32		/* of text a stack, at least in most files */
 
 /* The text of a path. */
 struct path {
@@ -387,6 +389,23 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	return add_path(rd, line, n);
 }
 
+/*
+ * Tables that grow leave behind what they were, all of which is memory that was never touched before. Of a file it is
+ * known how long it is, and its first lines tell how many there will be.
+ */
+static void expect_lines(struct flame_reader *rd)
+{
+	struct flame_span head = flame_peek(rd->input, FLAME_HEAD_SIZE);
+	uint64_t size, lines = scan_count(head.s, head.len, '\n');
+
+	if (!head.len || !flame_input_can_slice(rd->input, &size))
+		return;
+	/* Lines differ in length. */
+	lines = (uint64_t)((double)(lines + lines / 8) * (double)size / (double)head.len);
+	flame_samples_expect(rd->profile, lines < MAX_EXPECTED ? lines : MAX_EXPECTED);
+	flame_stacks_expect(rd->profile, size / STACK_BYTES < MAX_EXPECTED ? size / STACK_BYTES : MAX_EXPECTED);
+}
+
 static int read(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
@@ -399,6 +418,7 @@ static int read(struct flame_reader *rd)
 	if (!st->feeder)
 		return FLAME_ENOMEM;
 	flame_feeder_set_find(st->feeder, find_frames, rd);
+	expect_lines(rd);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	while (!err && st->nr_gone < st->nr_come)

@@ -14,8 +14,8 @@
 #include "thread.h"
 
 #define NR_BATCHES 8
-#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
-#define MAX_ITEMS 512
+#define MAX_BEHIND 6	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define MAX_ITEMS 256
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define EXPECTED 16	/* items, see expect_samples() */
 #define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */

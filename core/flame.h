@@ -248,6 +248,8 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr);
 /* About @nr samples will come: large tables are filled faster where that is known. Fewer or more may. */
 void flame_samples_expect(struct flame_profile *p, size_t nr);
+/* The same for stacks. */
+void flame_stacks_expect(struct flame_profile *p, size_t nr);
 /*
  * The same for a value at @scale: the type's scale is raised to it, or the value to the type's.
  */
