@@ -6,8 +6,9 @@
  * machine, where a processor with nothing to do goes back to the host.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
+
+#include "thread.h"
 
 #define SPINS 4000	/* some 100 us */
 #define YIELD_EACH 64	/* the other thread may be on this very processor */
@@ -15,7 +16,7 @@
 static inline void spin_pause(int i)
 {
 	if (i % YIELD_EACH == YIELD_EACH - 1)
-		sched_yield();
+		flame_thread_yield();
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
