@@ -301,14 +301,17 @@ static int write_sorted(struct writer *w, FILE *file)
 	struct piece *items = calloc(FLAME_PIECES, sizeof(*items));
 	struct flame_pieces pieces = { .next = next_piece, .write = write_piece, .arg = w };
 	int err = items ? flame_walk_init(&w->walk, w->p, w->options->type, w->options->before) : FLAME_ENOMEM;
+	bool many = w->options->threads > 1 && flame_nr_stack_heads(w->p) >= THREAD_FROM;
+	struct flame_worker *worker = many ? flame_worker_new() : NULL;
 
 	for (size_t i = 0; items && i < FLAME_PIECES; i++)
 		pieces.items[i] = &items[i];
 	if (!err)
-		err = flame_pieces_write(&pieces, file, flame_nr_stack_heads(w->p) < THREAD_FROM ? 1 : w->options->threads);
+		err = flame_pieces_write(&pieces, file, worker);
 	for (size_t i = 0; items && i < FLAME_PIECES; i++)
 		release_piece(&items[i]);
 	free(items);
+	flame_worker_free(worker);
 	flame_walk_release(&w->walk);
 	return err;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORKER_FROM 16384	/* stacks: fewer are looked at before a thread has started */
+
 /* Percentages of less than there is would go beyond 100. */
 static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
 {
@@ -42,6 +44,7 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 
 	svg.type = type;
 	svg.threads = flame_thread_count(&tool->read);
+	svg.also = tool->meanwhile;
 	if (!flame_is_differential(p, &svg.before, &svg.type))
 		svg.before = 0;
 	if (!svg.countname)
@@ -69,6 +72,7 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 {
 	const struct flame_converter *writer = tool->writer ? tool->writer : flame_converter_find("folded");
 	struct flame_write_options write = { .type = type };
+	struct flame_worker *worker = NULL;
 	struct tool_output out;
 	int err;
 
@@ -79,6 +83,10 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 	else
 		tool_drain_output(tool, &out);
 	write.threads = flame_thread_count(&tool->read);
+	if (tool->meanwhile && write.threads > 1 && flame_nr_stacks(p) >= WORKER_FROM) {
+		worker = flame_worker_new();
+		flame_worker_start(worker, tool->meanwhile);
+	}
 	if (!flame_is_differential(p, &write.before, &write.type))
 		write.before = 0;
 	write.kinds = flame_profile_options(p)->kinds;
@@ -87,6 +95,9 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 	write.all_types = !tool->read.event;
 	write.name = tool->inputs[0];
 	err = writer->write(p, &write, out.file);
+	if (worker)
+		flame_worker_end(worker, tool->meanwhile);
+	flame_worker_free(worker);
 	if (err == FLAME_EARG)
 		tool_message(tool, "error", "%s cannot hold this profile, such as values below zero or two columns; folded text can",
 			     writer->name);

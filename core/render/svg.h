@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../compare.h"
+#include "../worker.h"
 #include "color.h"
 
 /* flamegraph.pl's options, with its names, meanings and defaults where not said otherwise. */
@@ -29,6 +30,7 @@ struct flame_svg_options {
 	bool hash;		/* colours by name hash */
 	bool random;		/* a fresh colour for each frame (not reproducible) */
 	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
+	struct flame_job *also;	/* that may be done meanwhile; where no thread was used nobody has begun it. NULL: none */
 	const char *palette_map;/* consistent palette: file to read and write back (flamegraph.pl --cp); NULL: none */
 	bool inverted;		/* root on top */
 	bool in_order;		/* flame chart */

@@ -18,6 +18,7 @@
 #define DEFAULT_FONT_SIZE 12
 #define MAX_PIXELS 1e6		/* of a width, a row or a font: far more than can be shown */
 #define MONO_ADVANCE 0.602
+#define WORKER_FROM 16384	/* branches of the call tree: fewer are laid out before a thread has started */
 
 /* What people call the colours of the "auto" palette. */
 static const char *const kind_labels[FLAME_NR_KINDS] = {
@@ -206,7 +207,7 @@ static int lay_out(struct picture *pic)
 		.before = pic->o->before,
 		.view = pic->o->view,
 		.in_order = pic->o->in_order,
-		.threads = pic->o->threads,
+		.worker = pic->worker,
 	};
 	int err;
 
@@ -405,6 +406,16 @@ static void place_parts(struct picture *pic)
 	pic->height = ceil(y + SVG_XPAD);
 }
 
+/* Its time is worth it where the layout takes as long. */
+static void start_worker(struct picture *pic)
+{
+	if (pic->o->threads <= 1 || flame_nr_stack_heads(pic->p) < WORKER_FROM)
+		return;
+	pic->worker = flame_worker_new();
+	if (pic->o->also)
+		flame_worker_start(pic->worker, pic->o->also);
+}
+
 int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 		     const struct flame_svg_options *options)
 {
@@ -415,6 +426,7 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 	pic->p = p;
 	pic->o = options;
 	take_options(pic);
+	start_worker(pic);
 	err = choose_colors(pic);
 	if (!err)
 		err = svg_start_fills(pic);
@@ -432,6 +444,9 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 void svg_picture_release(struct picture *pic)
 {
 	svg_end_fills(pic);
+	if (pic->worker && pic->o->also)
+		flame_worker_end(pic->worker, pic->o->also);
+	flame_worker_free(pic->worker);
 	flame_layout_release(&pic->layout);
 	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);

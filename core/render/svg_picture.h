@@ -2,7 +2,6 @@
 #ifndef FLAME_SVG_PICTURE_H
 #define FLAME_SVG_PICTURE_H
 /* What the parts of the SVG writer share: options with their defaults, and where things stand. */
-#include <pthread.h>
 
 #include "../compare.h"
 #include "color.h"
@@ -58,9 +57,9 @@ struct picture {
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
 	struct fill *frame_fills;	/* by frame; NULL: each box has its own */
-	bool fills_started;		/* a thread finds them */
-	pthread_t fills_thread;
-	int fills_err;			/* its */
+	struct flame_job fills;		/* the worker finds them */
+	bool fills_started;
+	int fills_err;
 	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
@@ -74,6 +73,7 @@ struct picture {
 	struct legend_entry legend[SVG_NR_LEGEND];
 	size_t nr_legend;
 
+	struct flame_worker *worker;	/* NULL: one thread is enough */
 	struct flame_out out;
 };
 
