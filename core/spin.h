@@ -24,11 +24,19 @@ static inline void spin_pause(int i)
 #endif
 }
 
-/* Look a while whether @ready(@arg), which reads what is atomic. What comes of it has to be asked for again, under a lock. */
+/*
+ * Look @times times SPINS times whether @ready(@arg), which reads what is atomic. What comes of it has to be asked for again, under
+ * a lock.
+ */
+static inline void spin_long(bool (*ready)(const void *), const void *arg, int times)
+{
+	for (int i = 0; i < times * SPINS && !ready(arg); i++)
+		spin_pause(i);
+}
+
 static inline void spin_until(bool (*ready)(const void *), const void *arg)
 {
-	for (int i = 0; i < SPINS && !ready(arg); i++)
-		spin_pause(i);
+	spin_long(ready, arg, 1);
 }
 
 /* Lock what the other thread holds for longer than a moment. */

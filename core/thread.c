@@ -62,6 +62,11 @@ static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 	return ok;
 }
 
+int flame_thread_processor(void)
+{
+	return sched_getcpu();
+}
+
 static void move(void)
 {
 	cpu_set_t allowed, others;
@@ -80,10 +85,21 @@ static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 	return false;
 }
 
+int flame_thread_processor(void)
+{
+	return -1;
+}
+
 static void move(void)
 {
 }
 #endif
+
+void flame_thread_leave(int processor)
+{
+	if (processor >= 0 && flame_thread_processor() == processor)
+		move();
+}
 
 void flame_thread_yield(void)
 {

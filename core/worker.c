@@ -11,6 +11,8 @@
 #include "spin.h"
 #include "thread.h"
 
+#define PATIENCE 30	/* some 3 ms of spinning */
+
 struct flame_worker {
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -18,6 +20,7 @@ struct flame_worker {
 	struct flame_job *jobs;	/* changed under lock */
 	atomic_bool any;	/* there is one */
 	atomic_bool closed;
+	atomic_int owner_at;	/* its processor, as it last started a job */
 };
 
 /* Return: true where it is the caller's to be done. */
@@ -54,6 +57,20 @@ static struct flame_job *take(struct flame_worker *w)
 	return job;
 }
 
+/* It lives no longer than there is something to do: the next job is seldom far. */
+static void wait_for_job(struct flame_worker *w)
+{
+	bool slept = false;
+
+	spin_long(is_wanted, w, PATIENCE);
+	pthread_mutex_lock(&w->lock);
+	for (; !is_wanted(w); slept = true)
+		pthread_cond_wait(&w->changed, &w->lock);
+	pthread_mutex_unlock(&w->lock);
+	if (slept)
+		flame_thread_leave(w->owner_at);
+}
+
 static void *run(void *arg)
 {
 	struct flame_worker *w = arg;
@@ -73,10 +90,8 @@ static void *run(void *arg)
 		if (w->closed)
 			break;
 		pthread_mutex_unlock(&w->lock);
-		spin_until(is_wanted, w);
+		wait_for_job(w);
 		pthread_mutex_lock(&w->lock);
-		while (!is_wanted(w))
-			pthread_cond_wait(&w->changed, &w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -102,6 +117,7 @@ void flame_worker_start(struct flame_worker *w, struct flame_job *job)
 {
 	if (!w)
 		return;
+	w->owner_at = flame_thread_processor();
 	pthread_mutex_lock(&w->lock);
 	job->next = w->jobs;
 	w->jobs = job;
