@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../core/number.h"
 #include "../core/threshold.h"
 
 enum type {
@@ -204,10 +205,13 @@ static const char *set_colors(struct tool *tool, const char *value)
 
 static const char *set_total(struct tool *tool, const char *value)
 {
-	char *end;
+	struct flame_number total;
 
-	tool->svg.total = strtoll(value, &end, 10);
-	return end == value || *end || tool->svg.total < 0 ? "wants a whole number" : NULL;
+	if (flame_number_parse((struct flame_span){ value, strlen(value) }, &total) != FLAME_NUMBER_OK || total.value < 0)
+		return "wants a number that fits 64 bits";
+	tool->svg.total = total.value;
+	tool->svg.total_scale = total.scale;
+	return NULL;
 }
 
 static const char *set_cp(struct tool *tool, const char *value)
