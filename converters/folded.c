@@ -357,10 +357,42 @@ static bool ends_in_number(struct flame_span s)
 	       flame_number_parse((struct flame_span){ s.s + i, s.len - i }, &n) == FLAME_NUMBER_OK;
 }
 
+/* A count that only fits without a sign. Return: 0 where it is none. */
+static uint64_t parse_unsigned(struct flame_span s)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.s[i] < '0' || s.s[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(s.s[i] - '0'), &value))
+			return 0;
+	}
+	return value;
+}
+
+/* The same stack as often as its count needs. */
+static int add_unsigned(struct flame_reader *rd, struct flame_span line, struct flame_span count)
+{
+	uint64_t rest = ends_in_number(line) ? 0 : parse_unsigned(count);
+	struct state *st = rd->state;
+	int err = 0;
+
+	if (!rest)
+		return flame_fail(rd, FLAME_EOVERFLOW, "the count %.*s does not fit 64 bits", (int)(count.len < 40 ? count.len : 40),
+				  count.s);
+	st->one_column = true;
+	for (struct flame_number part = { 0 }; !err && rest; rest -= (uint64_t)part.value) {
+		part.value = rest < INT64_MAX ? (int64_t)rest : INT64_MAX;
+		err = add_path(rd, line, part);
+	}
+	return err;
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct flame_span rest = line, last = cut_word(&rest);
+	enum flame_number_result result;
 	struct flame_number n;
 
 	if (!last.len)
@@ -369,19 +401,15 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		read_comment(rd, line);
 		return 0;
 	}
-	switch (flame_number_parse(last, &n)) {
-	case FLAME_NUMBER_NONE:
+	result = flame_number_parse(last, &n);
+	if (result == FLAME_NUMBER_NONE)
 		return flame_skip(rd, "no count at the end of the line");
-	case FLAME_NUMBER_TOO_BIG:
-		return flame_fail(rd, FLAME_EOVERFLOW, "the count %.*s does not fit 64 bits",
-				  (int)(last.len < 40 ? last.len : 40), last.s);
-	default:
-		break;
-	}
 	/* A frame that is a blank, before the one that separates the count. */
 	if (rest.len && rest.s[rest.len - 1] == ';' && last.s - (rest.s + rest.len) > 1)
 		rest.len++;
 	line = rest;
+	if (result == FLAME_NUMBER_TOO_BIG)
+		return add_unsigned(rd, line, last);
 	if (ends_in_number(line))
 		st->two_columns = true;
 	else

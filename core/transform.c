@@ -14,6 +14,7 @@
 
 #include "merge.h"
 #include "meta.h"
+#include "span.h"
 #include "strip.h"
 #include "table.h"
 
@@ -23,6 +24,12 @@ struct step {
 	flame_frame *frames;	/* of from, in to */
 	flame_stack *map;	/* of from, in to; or FLAME_STACK_DROPPED */
 	bool *matches;		/* frames of from that the expression matches */
+};
+
+/* What to match frames with; each may be NULL. */
+struct wanted {
+	const char *const *patterns;
+	const char *const *names;
 };
 
 typedef void step_function(struct step *s);
@@ -43,41 +50,85 @@ static char *compile(regex_t *re, const char *pattern)
 
 char *flame_transform_check(const struct flame_transform_options *options)
 {
-	const char *const patterns[] = { options->only, options->exclude, options->focus };
+	const char *const *const patterns[] = { options->only, options->exclude, options->focus };
 	char *message = NULL;
 	regex_t re;
 
-	for (size_t i = 0; !message && i < 3; i++) {
-		if (!patterns[i])
-			continue;
-		message = compile(&re, patterns[i]);
-		if (!message)
-			regfree(&re);
+	for (size_t i = 0; i < 3; i++) {
+		for (const char *const *pattern = patterns[i]; !message && *pattern; pattern++) {
+			message = compile(&re, *pattern);
+			if (!message)
+				regfree(&re);
+		}
 	}
 	return message;
 }
 
-static int match_frames(struct step *s, const char *pattern)
+/* Return: 1 where the frame's name matches, or the name with its mark; 0 where neither does; FLAME_ENOMEM. */
+static int match_frame(const struct step *s, flame_frame frame, const regex_t *re)
+{
+	const struct flame_frame_info *info = flame_frame_get(s->from, frame);
+	/* Strings of a profile end in a NUL; one inside a name hides what is behind it. */
+	const char *name = flame_string_get(s->from, info->name).s, *suffix = flame_kind_suffix(info->kind);
+	char *marked;
+	int matches;
+
+	if (!regexec(re, name, 0, NULL, 0))
+		return 1;
+	if (!*suffix)
+		return 0;
+	if (asprintf(&marked, "%s%s", name, suffix) < 0)
+		return FLAME_ENOMEM;
+	matches = !regexec(re, marked, 0, NULL, 0);
+	free(marked);
+	return matches;
+}
+
+static int match_pattern(struct step *s, const char *pattern)
 {
 	uint32_t nr = flame_nr_frames(s->from);
-	regex_t re;
 	char *message;
+	int matches = 0;
+	regex_t re;
 
-	s->matches = calloc(nr, sizeof(*s->matches));
-	if (!s->matches)
-		return FLAME_ENOMEM;
 	message = compile(&re, pattern);
 	if (message) {
 		free(message);
 		return FLAME_EARG;
 	}
-	for (uint32_t i = 1; i < nr; i++) {
-		/* Strings of a profile end in a NUL; one inside a name hides what is behind it. */
-		struct flame_span name = flame_string_get(s->from, flame_frame_get(s->from, i)->name);
-
-		s->matches[i] = !regexec(&re, name.s, 0, NULL, 0);
+	for (uint32_t i = 1; matches >= 0 && i < nr; i++) {
+		if (s->matches[i])
+			continue;
+		matches = match_frame(s, i, &re);
+		s->matches[i] = matches > 0;
 	}
 	regfree(&re);
+	return matches < 0 ? matches : 0;
+}
+
+static int match_frames(struct step *s, const char *const *patterns)
+{
+	int err = 0;
+
+	s->matches = calloc(flame_nr_frames(s->from), sizeof(*s->matches));
+	if (!s->matches)
+		return FLAME_ENOMEM;
+	for (; !err && *patterns; patterns++)
+		err = match_pattern(s, *patterns);
+	return err;
+}
+
+static int find_names(struct step *s, const char *const *names)
+{
+	s->matches = calloc(flame_nr_frames(s->from), sizeof(*s->matches));
+	if (!s->matches)
+		return FLAME_ENOMEM;
+	for (uint32_t i = 1; i < flame_nr_frames(s->from); i++) {
+		struct flame_span name = flame_string_get(s->from, flame_frame_get(s->from, i)->name);
+
+		for (const char *const *n = names; *n; n++)
+			s->matches[i] |= span_equals(name, *n);
+	}
 	return 0;
 }
 
@@ -141,6 +192,17 @@ static void focus(struct step *s)
 			s->map[i] = push_same(s, i);
 		else
 			s->map[i] = s->matches[frame] ? flame_stack_push(s->to, 0, s->frames[frame]) : FLAME_STACK_DROPPED;
+	}
+}
+
+static void skip_after(struct step *s)
+{
+	uint32_t nr = flame_nr_stacks(s->from);
+
+	for (uint32_t i = 1; i < nr; i++) {
+		flame_frame frame = flame_stack_frame(s->from, i);
+
+		s->map[i] = s->matches[frame] ? flame_stack_push(s->to, 0, s->frames[frame]) : push_same(s, i);
 	}
 }
 
@@ -209,7 +271,7 @@ static bool copy_frames(struct step *s, strip_function *strip)
 	return s->frames;
 }
 
-static int run_step(struct flame_profile **p, step_function *function, const char *pattern,
+static int run_step(struct flame_profile **p, step_function *function, const struct wanted *wanted,
 		    strip_function *strip)
 {
 	struct step s = { .from = *p, .to = flame_profile_new(flame_profile_options(*p)) };
@@ -218,8 +280,10 @@ static int run_step(struct flame_profile **p, step_function *function, const cha
 	s.map = calloc(flame_nr_stacks(*p), sizeof(*s.map));
 	if (!s.map)
 		err = FLAME_ENOMEM;
-	if (!err && pattern)
-		err = match_frames(&s, pattern);
+	if (!err && wanted->patterns)
+		err = match_frames(&s, wanted->patterns);
+	else if (!err && wanted->names)
+		err = find_names(&s, wanted->names);
 	/* Types are copied whole, so that the first stays the first. */
 	for (uint32_t i = 1; !err && i < flame_nr_types(*p); i++)
 		flame_type_copy(s.to, *p, i);
@@ -245,22 +309,23 @@ int flame_transform(struct flame_profile **p, const struct flame_transform_optio
 	const struct {
 		bool wanted;
 		step_function *function;
-		const char *pattern;
+		struct wanted frames;
 		strip_function *strip;
 	} steps[] = {
-		{ o->strip_hex, copy_stacks, NULL, flame_strip_hex },
-		{ o->strip_ids, copy_stacks, NULL, flame_strip_ids },
-		{ o->only, keep_only, o->only, NULL },
-		{ o->exclude, keep_others, o->exclude, NULL },
-		{ o->focus, focus, o->focus, NULL },
-		{ o->collapse_recursion, collapse_recursion, NULL, NULL },
-		{ o->reverse, reverse, NULL, NULL },
+		{ o->skip_after, skip_after, { .names = o->skip_after }, NULL },
+		{ o->strip_hex, copy_stacks, { 0 }, flame_strip_hex },
+		{ o->strip_ids, copy_stacks, { 0 }, flame_strip_ids },
+		{ o->only[0], keep_only, { .patterns = o->only }, NULL },
+		{ o->exclude[0], keep_others, { .patterns = o->exclude }, NULL },
+		{ o->focus[0], focus, { .patterns = o->focus }, NULL },
+		{ o->collapse_recursion, collapse_recursion, { 0 }, NULL },
+		{ o->reverse, reverse, { 0 }, NULL },
 	};
 	int err = 0;
 
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(*steps); i++) {
 		if (steps[i].wanted)
-			err = run_step(p, steps[i].function, steps[i].pattern, steps[i].strip);
+			err = run_step(p, steps[i].function, &steps[i].frames, steps[i].strip);
 	}
 	return err;
 }

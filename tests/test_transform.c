@@ -45,14 +45,20 @@ static void test_none(void **state)
 static void test_choose(void **state)
 {
 	(void)state;
-	check((struct flame_transform_options){ .only = "^parse$" }, "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\n");
-	check((struct flame_transform_options){ .only = "^other$" }, "other 3\nother;run 3\n");
-	check((struct flame_transform_options){ .exclude = "run|parse" }, "other 3\n");
-	check((struct flame_transform_options){ .exclude = "^other$" },
+	check((struct flame_transform_options){ .only = { "^parse$" } }, "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .only = { "^other$" } }, "other 3\nother;run 3\n");
+	check((struct flame_transform_options){ .exclude = { "run|parse" } }, "other 3\n");
+	check((struct flame_transform_options){ .exclude = { "^other$" } },
 	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0x7f01;gc 8\napp;main;run;0xab 1\n");
-	check((struct flame_transform_options){ .only = "nothing" }, "");
-	check((struct flame_transform_options){ .exclude = "" }, "");
-	check((struct flame_transform_options){ .only = "main", .exclude = "gc" },
+	check((struct flame_transform_options){ .only = { "nothing" } }, "");
+	check((struct flame_transform_options){ .only = { "nothing", "^other$", "^lex$" } },
+	      "app;main;parse;parse;lex_[k] 4\nother 3\nother;run 3\n");
+	check((struct flame_transform_options){ .exclude = { "^run$", "^parse$" } }, "other 3\n");
+	/* With its mark, and without. */
+	check((struct flame_transform_options){ .only = { "^lex_\\[k]$" } }, "app;main;parse;parse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .focus = { "^lex$" } }, "lex_[k] 4\n");
+	check((struct flame_transform_options){ .exclude = { "" } }, "");
+	check((struct flame_transform_options){ .only = { "main" }, .exclude = { "gc" } },
 	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0xab 1\n");
 }
 
@@ -60,7 +66,7 @@ static void test_focus(void **state)
 {
 	(void)state;
 	/* The first frame from the root on becomes the root; stacks of different callers meet. */
-	check((struct flame_transform_options){ .focus = "^(parse|run)$" },
+	check((struct flame_transform_options){ .focus = { "^(parse|run)$" } },
 	      "parse 2.5\nparse;parse;lex_[k] 4\nrun 3\nrun;0x7f01;gc 8\nrun;0xab 1\n");
 }
 
@@ -100,9 +106,23 @@ static void test_hex(void **state)
 	check_hex("0X12", "0X12");
 }
 
+static void test_skip_after(void **state)
+{
+	static const char *const one[] = { "parse", NULL }, *const two[] = { "lex", "main", NULL }, *const none[] = { "pars", NULL };
+
+	(void)state;
+	check((struct flame_transform_options){ .skip_after = none },
+	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0x7f01;gc 8\napp;main;run;0xab 1\nother 3\nother;run 3\n");
+	/* The one nearest to the leaf. */
+	check((struct flame_transform_options){ .skip_after = one },
+	      "app;main;run;0x7f01;gc 8\napp;main;run;0xab 1\nother 3\nother;run 3\nparse 2.5\nparse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .skip_after = two },
+	      "lex_[k] 4\nmain;parse 2.5\nmain;run;0x7f01;gc 8\nmain;run;0xab 1\nother 3\nother;run 3\n");
+}
+
 static void test_bad_expressions(void **state)
 {
-	struct flame_transform_options bad[] = { { .only = "(" }, { .exclude = "[" }, { .focus = "a{2" } }, good = { .only = "a", .focus = "b" };
+	struct flame_transform_options bad[] = { { .only = { "(" } }, { .exclude = { "[" } }, { .focus = { "a{2" } } }, good = { .only = { "a" }, .focus = { "b" } };
 
 	(void)state;
 	assert_null(flame_transform_check(&good));
@@ -171,7 +191,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_none), cmocka_unit_test(test_choose), cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_hex), cmocka_unit_test(test_bad_expressions),
+		cmocka_unit_test(test_shapes), cmocka_unit_test(test_hex), cmocka_unit_test(test_skip_after), cmocka_unit_test(test_bad_expressions),
 		cmocka_unit_test(test_random),
 	};
 

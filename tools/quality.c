@@ -12,7 +12,7 @@ static bool is_whole(const struct tool *tool)
 {
 	const struct flame_transform_options *t = &tool->transform;
 
-	return !t->only && !t->exclude && !t->focus && !t->reverse && !tool->read.skip_after;
+	return !t->only[0] && !t->exclude[0] && !t->focus[0] && !t->reverse && !tool->read.skip_after;
 }
 
 static void check(void *arg)

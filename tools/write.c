@@ -14,7 +14,7 @@
 /* Percentages of less than there is would go beyond 100. */
 static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
 {
-	double sum = 0;
+	double sum = 0, total = (double)tool->svg.total;
 
 	if (!tool->svg.total || tool->quiet)
 		return;
@@ -22,9 +22,10 @@ static void check_total(const struct tool *tool, const struct flame_profile *p, 
 		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
 	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
 		sum /= 10;
-	if ((double)tool->svg.total < sum)
-		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
-			     (long long)tool->svg.total, sum);
+	for (uint32_t i = 0; i < tool->svg.total_scale; i++)
+		total /= 10;
+	if (total < sum)
+		tool_message(tool, "warning", "--total %.15g is less than the sum of all samples, %.15g, and is not used", total, sum);
 }
 
 /* The names of a differential's types say nothing. What no header names are samples, if they can be. */

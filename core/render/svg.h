@@ -24,7 +24,8 @@ struct flame_svg_options {
 	double fontsize;	/* 0: 12 */
 	double fontwidth;	/* mean advance as a fraction of fontsize; 0: from measured widths */
 	double factor;		/* counts are shown times this; 0: 1 */
-	int64_t total;		/* base of percentages; 0, or less than the sum: the sum */
+	int64_t total;		/* base of percentages, times 10^total_scale; 0, or less than the sum: the sum */
+	uint32_t total_scale;
 	flame_type type;	/* value type to draw; 0: the profile's first */
 	flame_type before;	/* not 0: differential: change from this type to the other */
 	bool hash;		/* colours by name hash */

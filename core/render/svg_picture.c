@@ -178,12 +178,16 @@ static int sum_values(const struct picture *pic, flame_type type, int64_t *sum)
 static int choose_base(struct picture *pic, flame_type type)
 {
 	int64_t total = pic->o->total;
+	uint32_t scale = pic->o->total_scale;
 	int err = sum_values(pic, type, &pic->base);
 
-	for (uint32_t i = 0; i < pic->decimals; i++) {
+	for (; scale < pic->decimals; scale++) {
 		if (__builtin_mul_overflow(total, 10, &total))
 			return FLAME_EOVERFLOW;
 	}
+	/* More digits than the counts have: rounded to theirs. */
+	for (; scale > pic->decimals; scale--)
+		total = total / 10 + (scale == pic->decimals + 1 && total % 10 >= 5);
 	if (total > pic->base)
 		pic->base = total;
 	return err;
@@ -383,6 +387,11 @@ bool svg_is_low(const struct picture *pic)
 	return shown < SVG_FEW_SAMPLES && strcmp(pic->countname, "samples") == 0;
 }
 
+bool svg_has_subtitle(const struct picture *pic)
+{
+	return pic->o->subtitle && *pic->o->subtitle;
+}
+
 /* Rows from top to bottom: every part has its own, so that nothing can overlap. */
 static void place_parts(struct picture *pic)
 {
@@ -390,7 +399,7 @@ static void place_parts(struct picture *pic)
 	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + svg_is_low(pic);
 
 	pic->title_y = y += size + SVG_TITLE_EXTRA;
-	if (pic->o->subtitle)
+	if (svg_has_subtitle(pic))
 		y += size * 1.6;
 	pic->subtitle_y = y;
 	y += 8;

@@ -87,6 +87,8 @@ void svg_picture_release(struct picture *pic);
 double svg_legend_width(const struct picture *pic, const struct legend_entry *e);
 /* Return: true where there are so few samples that the widths say little. */
 bool svg_is_low(const struct picture *pic);
+/* Return: true where a second line is asked for: an empty one is none. */
+bool svg_has_subtitle(const struct picture *pic);
 
 /* Of a number as people read it: factor applied, decimals as short as exact. */
 #define SVG_COUNT_MAX 512
