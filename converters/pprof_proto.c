@@ -602,6 +602,23 @@ static void turn_frames(flame_frame *frames, size_t nr)
 	}
 }
 
+/*
+ * Where a stack ended before its last slot, Go since 1.23 writes what is in the others, too: the return address 0,
+ * less one, and a line without a function or with one that has no name.
+ */
+static bool is_unused(const struct pprof_proto *p, const struct pprof_location *l)
+{
+	if (l->address != UINT64_MAX)
+		return false;
+	for (uint32_t i = 0; i < l->nr; i++) {
+		uint32_t row = find_id(&p->function_index, p->lines[l->first + i].function);
+
+		if (row && (p->functions[row - 1].name || p->functions[row - 1].system_name))
+			return false;
+	}
+	return true;
+}
+
 /* Replace the location's lines by frames, the root's first. */
 static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pprof_location *l)
 {
@@ -610,7 +627,9 @@ static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pp
 	int err = row ? get_name(rd, p, p->mappings[row - 1].file, &place.module) : 0;
 
 	place.address = l->address;
-	if (!l->nr && !err)
+	if (is_unused(p, l))
+		l->nr = 0;
+	else if (!l->nr && !err)
 		err = add_frame(rd, p, &place);
 	for (uint32_t i = 0; !err && i < l->nr; i++) {
 		err = line_place(rd, p, l, i, &place);
