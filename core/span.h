@@ -110,6 +110,39 @@ static inline struct flame_span span_last_word(struct flame_span *s)
 	return (struct flame_span){ s->s + start, end - start };
 }
 
+/*
+ * The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. Cut off, and the blanks before it.
+ * Return: false where there is none.
+ */
+static inline bool span_cut_group(struct flame_span *s, struct flame_span *inside)
+{
+	size_t depth = 0, last = 0;
+
+	if (!s->len || s->s[s->len - 1] != ')')
+		return false;
+	for (size_t i = s->len; i-- > 0;) {
+		if (s->s[i] == ')')
+			depth++;
+		else if (s->s[i] == '(' && --depth == 0) {
+			last = i;
+			break;
+		}
+	}
+	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
+	for (size_t i = s->len; depth && !last && i-- > 1;) {
+		if (s->s[i] == '(' && is_space(s->s[i - 1]))
+			last = i;
+	}
+	if (last && !is_space(s->s[last - 1]))
+		return false;
+	if (s->s[last] != '(')
+		return false;
+	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
+	s->len = last;
+	*s = span_trim(*s);
+	return true;
+}
+
 /* A line of @text, which is advanced behind it. Return: false at its end. */
 static inline bool span_line(struct flame_span *text, struct flame_span *line)
 {
