@@ -590,7 +590,7 @@ static int read_goroutine(struct text *t, struct flame_span state)
 	open_stack(t);
 	t->nr_call = 0;
 	t->values[0] = 1;
-	t->ignored = o->state && !span_equals(state, o->state);
+	t->ignored = o->state && !span_in_list(state, o->state);
 	return 0;
 }
 

@@ -241,13 +241,13 @@ static int close_thread(struct flame_reader *rd)
 	return err;
 }
 
-/* Is @word one of the parts between '+' of "active+gil"? */
-static bool has_state(struct flame_span state, const char *word)
+/* Is one of those in the list @words one of the parts between '+' of "active+gil"? */
+static bool has_state(struct flame_span state, const char *words)
 {
 	struct flame_span part;
 
 	while (span_next(&state, '+', &part)) {
-		if (span_equals(part, word))
+		if (span_in_list(part, words))
 			return true;
 	}
 	return false;
@@ -257,7 +257,7 @@ static bool wants_thread(const struct flame_reader *rd, struct flame_span state)
 {
 	if (rd->options->no_idle && has_state(state, "idle"))
 		return false;
-	return !rd->options->state || span_equals(state, rd->options->state) || has_state(state, rd->options->state);
+	return !rd->options->state || span_in_list(state, rd->options->state) || has_state(state, rd->options->state);
 }
 
 /* Thread 4242 (active+gil): "MainThread" */

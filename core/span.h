@@ -3,6 +3,7 @@
 #define FLAME_SPAN_H
 /* Cutting up a line of text. All functions take any bytes, and spans of no bytes. */
 #include <string.h>
+#include <strings.h>
 
 #include "flame.h"
 
@@ -85,6 +86,19 @@ static inline bool span_next(struct flame_span *rest, char separator, struct fla
 	rest->s = at ? at + 1 : NULL;
 	rest->len -= at ? part->len + 1 : rest->len;
 	return true;
+}
+
+/* Return: true where @word is one of those in @list, "RUNNABLE,SLEEPING", in any case. */
+static inline bool span_in_list(struct flame_span word, const char *list)
+{
+	struct flame_span rest = { list, strlen(list) }, part;
+
+	while (span_next(&rest, ',', &part)) {
+		part = span_trim(part);
+		if (part.len == word.len && !strncasecmp(part.s, word.s, word.len))
+			return true;
+	}
+	return false;
 }
 
 /* The next word between blanks is taken off @rest. Return: false where none is left. */
