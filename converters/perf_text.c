@@ -527,36 +527,6 @@ bool perf_parse_flat_header(struct flame_span line, struct perf_header *header)
 	return true;
 }
 
-/* The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. */
-static bool cut_group(struct flame_span *s, struct flame_span *inside)
-{
-	size_t depth = 0, last = 0;
-
-	if (!s->len || s->s[s->len - 1] != ')')
-		return false;
-	for (size_t i = s->len; i-- > 0;) {
-		if (s->s[i] == ')')
-			depth++;
-		else if (s->s[i] == '(' && --depth == 0) {
-			last = i;
-			break;
-		}
-	}
-	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
-	for (size_t i = s->len; depth && !last && i-- > 1;) {
-		if (s->s[i] == '(' && is_space(s->s[i - 1]))
-			last = i;
-	}
-	if (last && !is_space(s->s[last - 1]))
-		return false;
-	if (s->s[last] != '(')
-		return false;
-	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
-	s->len = last;
-	*s = span_trim(*s);
-	return true;
-}
-
 bool perf_is_header(struct flame_span line)
 {
 	struct flame_span rest = line;
@@ -583,7 +553,7 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 	frame->symbol = span_trim(rest);
 	/* Old perf prints the name of some symbols as nothing, between two blanks: that is a name too. */
 	nameless = rest.len > 2 && !memcmp(rest.s, "  (", 3);
-	if (!cut_group(&frame->symbol, &group))
+	if (!span_cut_group(&frame->symbol, &group))
 		return true;
 	frame->inlined = group.len == 7 && !memcmp(group.s, "inlined", 7);
 	/* From -F +dsoff: where in the file it is. */

@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle.h"
 #include "merge.h"
 #include "meta.h"
 #include "span.h"
 #include "strip.h"
 #include "table.h"
+#include "tidy.h"
 
 struct step {
 	const struct flame_profile *from;
@@ -24,6 +26,7 @@ struct step {
 	flame_frame *frames;	/* of from, in to */
 	flame_stack *map;	/* of from, in to; or FLAME_STACK_DROPPED */
 	bool *matches;		/* frames of from that the expression matches */
+	bool raw_names;		/* names that are demangled keep all */
 };
 
 /* What to match frames with; each may be NULL. */
@@ -33,7 +36,8 @@ struct wanted {
 };
 
 typedef void step_function(struct step *s);
-typedef size_t strip_function(char *to, struct flame_span name);
+/* Return: the row in s->to of what @name becomes; 0 without memory. */
+typedef flame_string rename_function(struct step *s, struct flame_span name);
 
 static char *compile(regex_t *re, const char *pattern)
 {
@@ -242,20 +246,58 @@ static void reverse(struct step *s)
 	free(used);
 }
 
-static flame_string copy_name(struct step *s, flame_string row, strip_function *strip)
+static flame_string strip_name(struct step *s, struct flame_span name, size_t (*strip)(char *to, struct flame_span name))
 {
-	struct flame_span name = flame_string_get(s->from, row);
-	char *buf = strip ? malloc(2 * name.len + 16) : NULL;
-	flame_string to;
+	char *buf = malloc(2 * name.len + 16);
+	flame_string to = buf ? flame_intern(s->to, buf, strip(buf, name)) : 0;
 
-	if (!buf)
-		return flame_string_copy(s->to, s->from, row);
-	to = flame_intern(s->to, buf, strip(buf, name));
 	free(buf);
 	return to;
 }
 
-static bool copy_frames(struct step *s, strip_function *strip)
+static flame_string strip_hex(struct step *s, struct flame_span name)
+{
+	return strip_name(s, name, flame_strip_hex);
+}
+
+static flame_string strip_ids(struct step *s, struct flame_span name)
+{
+	return strip_name(s, name, flame_strip_ids);
+}
+
+/* As names of perf's that are demangled: tidy, and the offset stays where there is one. */
+static flame_string demangle(struct step *s, struct flame_span name)
+{
+	struct flame_span base = flame_tidy_offset(name), tidy;
+	char *text = NULL, *whole = NULL;
+	flame_string to;
+	int n;
+
+	if (!flame_demangle(base, &text))
+		return flame_intern(s->to, name.s, name.len);
+	tidy = (struct flame_span){ text, strlen(text) };
+	tidy = s->raw_names ? flame_tidy_raw(tidy, text) : flame_tidy_name(tidy, FLAME_TIDY_RUST, text);
+	n = asprintf(&whole, "%.*s%.*s", (int)tidy.len, tidy.s, (int)(name.len - base.len), base.s + base.len);
+	to = n < 0 ? 0 : flame_intern(s->to, whole, (size_t)n);
+	if (n >= 0)
+		free(whole);
+	free(text);
+	return to;
+}
+
+/* Return: whether a name looks mangled: _Z…, __Z… or _R…. */
+static bool has_mangled(const struct flame_profile *p)
+{
+	for (flame_frame i = 1; i < flame_nr_frames(p); i++) {
+		struct flame_span name = flame_string_get(p, flame_frame_get(p, i)->name);
+
+		if (span_starts(name, "_Z") || span_starts(name, "_R") || span_starts(name, "__Z"))
+			return true;
+	}
+	return false;
+}
+
+static bool copy_frames(struct step *s, rename_function *rename)
 {
 	uint32_t nr = flame_nr_frames(s->from);
 
@@ -263,7 +305,8 @@ static bool copy_frames(struct step *s, strip_function *strip)
 	for (uint32_t i = 1; s->frames && i < nr; i++) {
 		struct flame_frame_info info = *flame_frame_get(s->from, i);
 
-		info.name = copy_name(s, info.name, strip);
+		info.name = rename && info.name ? rename(s, flame_string_get(s->from, info.name)) :
+						  flame_string_copy(s->to, s->from, info.name);
 		info.module = flame_string_copy(s->to, s->from, info.module);
 		info.file = flame_string_copy(s->to, s->from, info.file);
 		s->frames[i] = flame_frame_row(s->to, &info);
@@ -272,10 +315,10 @@ static bool copy_frames(struct step *s, strip_function *strip)
 }
 
 static int run_step(struct flame_profile **p, step_function *function, const struct wanted *wanted,
-		    strip_function *strip)
+		    rename_function *rename, bool raw_names)
 {
-	struct step s = { .from = *p, .to = flame_profile_new(flame_profile_options(*p)) };
-	int err = s.to && copy_frames(&s, strip) ? 0 : FLAME_ENOMEM;
+	struct step s = { .from = *p, .to = flame_profile_new(flame_profile_options(*p)), .raw_names = raw_names };
+	int err = s.to && copy_frames(&s, rename) ? 0 : FLAME_ENOMEM;
 
 	s.map = calloc(flame_nr_stacks(*p), sizeof(*s.map));
 	if (!s.map)
@@ -310,11 +353,12 @@ int flame_transform(struct flame_profile **p, const struct flame_transform_optio
 		bool wanted;
 		step_function *function;
 		struct wanted frames;
-		strip_function *strip;
+		rename_function *rename;
 	} steps[] = {
+		{ o->demangle && has_mangled(*p), copy_stacks, { 0 }, demangle },
 		{ o->skip_after, skip_after, { .names = o->skip_after }, NULL },
-		{ o->strip_hex, copy_stacks, { 0 }, flame_strip_hex },
-		{ o->strip_ids, copy_stacks, { 0 }, flame_strip_ids },
+		{ o->strip_hex, copy_stacks, { 0 }, strip_hex },
+		{ o->strip_ids, copy_stacks, { 0 }, strip_ids },
 		{ o->only[0], keep_only, { .patterns = o->only }, NULL },
 		{ o->exclude[0], keep_others, { .patterns = o->exclude }, NULL },
 		{ o->focus[0], focus, { .patterns = o->focus }, NULL },
@@ -325,7 +369,7 @@ int flame_transform(struct flame_profile **p, const struct flame_transform_optio
 
 	for (size_t i = 0; !err && i < sizeof(steps) / sizeof(*steps); i++) {
 		if (steps[i].wanted)
-			err = run_step(p, steps[i].function, &steps[i].frames, steps[i].strip);
+			err = run_step(p, steps[i].function, &steps[i].frames, steps[i].rename, o->raw_names);
 	}
 	return err;
 }

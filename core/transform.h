@@ -16,6 +16,8 @@ struct flame_transform_options {
 	const char *const *skip_after;	/* names up to NULL, or NULL: such a frame becomes the root, the one nearest to the leaf */
 	bool reverse;			/* leaf first */
 	bool collapse_recursion;	/* a frame that calls itself directly counts once */
+	bool demangle;			/* names of C++ and Rust, where a converter left them mangled */
+	bool raw_names;			/* these with their arguments */
 	bool strip_hex;			/* 0x1f2e in a name becomes 0x... */
 	bool strip_ids;			/* as flame_strip_ids() */
 };

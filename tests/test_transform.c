@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../core/demangle.h"
 #include "../core/transform.h"
 #include "text.h"
 
@@ -29,6 +30,41 @@ static void check(struct flame_transform_options o, const char *want)
 
 	assert_int_equal(flame_transform(&p, &o), 0);
 	assert_folded(p, 1, want);
+	flame_profile_free(p);
+}
+
+/* Names of any format; what is no mangled name, or a broken one, stays. */
+static void test_demangle(void **state)
+{
+	static const char mangled[] = "a;_ZN3foo3barEi;_RNvC2rs4main 1\na;_ZN3foo3barEv;_Zbroken;_Rust 2\n"
+				      "a;_ZN3foo3barEi+0x1f_[j] 4\n";
+	static const struct { bool raw; const char *want; } cases[] = {
+		{ false, "a;foo::bar;_Zbroken;_Rust 2\na;foo::bar;rs::main 1\na;foo::bar+0x1f_[j] 4\n" },
+		{ true, "a;foo::bar();_Zbroken;_Rust 2\na;foo::bar(int);rs::main 1\na;foo::bar(int)+0x1f_[j] 4\n" },
+	};
+
+	(void)state;
+	if (!flame_demangle_available())
+		skip();
+	for (int i = 0; i < 2; i++) {
+		struct flame_profile *p = text_profile(mangled);
+
+		struct flame_transform_options o = { .demangle = true, .raw_names = cases[i].raw };
+
+		assert_int_equal(flame_transform(&p, &o), 0);
+		assert_folded(p, 1, cases[i].want);
+		flame_profile_free(p);
+	}
+}
+
+/* Where nothing is mangled nothing is copied. */
+static void test_nothing_mangled(void **state)
+{
+	struct flame_profile *p = text_profile(sample), *old = p;
+
+	(void)state;
+	assert_int_equal(flame_transform(&p, &(struct flame_transform_options){ .demangle = true }), 0);
+	assert_ptr_equal(p, old);
 	flame_profile_free(p);
 }
 
@@ -190,8 +226,9 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none), cmocka_unit_test(test_choose), cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_hex), cmocka_unit_test(test_skip_after), cmocka_unit_test(test_bad_expressions),
+		cmocka_unit_test(test_none), cmocka_unit_test(test_demangle), cmocka_unit_test(test_nothing_mangled),
+		cmocka_unit_test(test_choose), cmocka_unit_test(test_focus), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_hex), cmocka_unit_test(test_skip_after), cmocka_unit_test(test_bad_expressions),
 		cmocka_unit_test(test_random),
 	};
 

@@ -117,6 +117,8 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 	progress_start(&progress, tool, i);
 	err = flame_read(&p, tool->inputs[i], &tool->read, &diag);
 	progress_stop(&progress);
+	tool->transform.demangle = tool->read.demangle;
+	tool->transform.raw_names = tool->read.raw_names;
 	if (!err)
 		err = flame_transform(&p, &tool->transform);
 	tool->damaged |= diag.damaged;
