@@ -221,6 +221,32 @@ static void test_rests(void **state)
 	free(text);
 }
 
+/* Of 10,005 frames 10,000 have a row of their own: the picture could not be shown otherwise. */
+static void test_too_deep(void **state)
+{
+	const char *kinds[] = { "Flame Graph", "Flame Chart" };
+	struct flame_profile *p = flame_profile_new(NULL);
+	struct flame_sample s = { .type = type_row(p, "samples", 0), .value = 3 };
+
+	(void)state;
+	for (int i = 0; i < 10005; i++)
+		s.stack = flame_stack_push(p, s.stack, flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, &"ab"[i % 2], 1) }));
+	assert_int_equal(flame_sample_add(p, &s), 0);
+	for (int in_order = 0; in_order < 2; in_order++) {
+		struct flame_svg_options o = { DEFAULTS, .in_order = in_order };
+		char *text = render(p, &o);
+
+		assert_has(text, kinds[in_order]);
+		assert_int_equal(count(text, "<title>"), 1 + 10000 + 1);
+		assert_has(text, "<g class=\"r\" data-v=\"0 3 3 0 10001\"><title>5 frames deeper (3 samples, 100.00%)</title>");
+		assert_has(text, ">5 frames deeper</text></g>");
+		assert_has(text, ">5 frames deeper than 10,000 rows are hatched or left out</text>");
+		assert_has_not(text, " narrower than 0");
+		free(text);
+	}
+	flame_profile_free(p);
+}
+
 static void test_differential(void **state)
 {
 	static const struct line now[] = { { "main;a", 60, FLAME_USER },
@@ -507,7 +533,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_titles), cmocka_unit_test(test_fractions), cmocka_unit_test(test_factor_and_total),
-		cmocka_unit_test(test_rests), cmocka_unit_test(test_differential), cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_rests), cmocka_unit_test(test_too_deep), cmocka_unit_test(test_differential), cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_fit), cmocka_unit_test(test_numbers), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_few_samples), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_palette_map),
 		cmocka_unit_test(test_refusals), cmocka_unit_test(test_viewer),

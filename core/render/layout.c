@@ -179,6 +179,13 @@ static flame_stack next_event(const struct builder *b, size_t self, size_t head,
 	return next;
 }
 
+/* Return: the highest of the run's rows that may be drawn. */
+static flame_stack highest_drawn(const struct builder *b, flame_stack from, flame_stack to)
+{
+	/* The row before @to may be the root; of a row that is too deep, all above it are. */
+	return b->options->max_depth && from - to > b->options->max_depth ? to + b->options->max_depth : from;
+}
+
 /* Rows @to .. @from, each the caller of the one above it, with nothing of their own. */
 static int add_run(struct builder *b, flame_stack from, flame_stack to, struct sums *sums)
 {
@@ -192,7 +199,8 @@ static int add_run(struct builder *b, flame_stack from, flame_stack to, struct s
 		sums->nr_frames += nr;
 		return 0;
 	}
-	for (flame_stack i = from; !err && i >= to; i--) {
+	sums->nr_frames += from - highest_drawn(b, from, to);
+	for (flame_stack i = highest_drawn(b, from, to); !err && i >= to; i--) {
 		sums->nr_frames++;
 		err = add_node(b, i, sums);
 	}
@@ -371,21 +379,22 @@ struct open_box {
 	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
 };
 
-/* There is room for it. */
+/* There is room for it. Of the children some are not on the box where that is as deep as may be. */
 static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
 {
 	const struct flame_box *box = &layout->boxes[open->box];
 	int64_t self = own_width(b->options->view, box->total, box->self, box->before_self);
 	int64_t rest = box->start + box->width - self - open->edge;
+	bool deep = open->next != open->end;
 
-	layout->nr_hidden += open->nr_hidden;
+	*(deep ? &layout->nr_deep : &layout->nr_hidden) += open->nr_hidden;
 	if (!open->nr_hidden || rest <= 0 || (double)rest < b->options->min_total)
 		return;
 	layout->boxes[layout->nr_boxes++] = (struct flame_box){
 		.caller = open->box,
 		.depth = box->depth + 1,
 		.nr_frames = open->nr_hidden > UINT32_MAX ? UINT32_MAX : (uint32_t)open->nr_hidden,
-		.flags = FLAME_BOX_REST,
+		.flags = deep ? FLAME_BOX_REST | FLAME_BOX_DEEP : FLAME_BOX_REST,
 		.start = open->edge,
 		.width = rest,
 		.total = rest,
@@ -401,7 +410,7 @@ struct open_boxes {
 static int place(struct flame_layout *layout, const struct builder *b, const struct children *c, struct open_boxes *boxes)
 {
 	struct open_box *open;
-	size_t depth = 0, room = 0;
+	size_t depth = 0, room = 0, max_depth = b->options->max_depth;
 
 	/* Rests are few: most boxes are of a node. */
 	if (!array_reserve((void **)&boxes->items, &boxes->room, 1, sizeof(*boxes->items)) ||
@@ -417,7 +426,7 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 
 		if (!array_reserve((void **)&layout->boxes, &room, layout->nr_boxes + 1, sizeof(*layout->boxes)))
 			return FLAME_ENOMEM;
-		if (top->next == top->end) {
+		if (top->next == top->end || (max_depth && depth == max_depth)) {
 			add_rest(layout, b, top);
 			if (!depth--)
 				return 0;

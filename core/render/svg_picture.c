@@ -144,7 +144,7 @@ static void set_rect_end(struct picture *pic)
 	char *d = svg_put_string(pic->rect_end, " height=\"");
 
 	d = svg_put_tenths(d, llrint((pic->row - 1) * 10));
-	*svg_put_string(d, "\" rx=\"2\"") = '\0';
+	*svg_put_string(d, "\"") = '\0';
 }
 
 static void take_options(struct picture *pic)
@@ -212,6 +212,7 @@ static int lay_out(struct picture *pic)
 		.view = pic->o->view,
 		.in_order = pic->o->in_order,
 		.worker = pic->worker,
+		.max_depth = SVG_MAX_ROWS,
 	};
 	int err;
 
@@ -396,7 +397,7 @@ bool svg_has_subtitle(const struct picture *pic)
 static void place_parts(struct picture *pic)
 {
 	double size = pic->font.size, y = SVG_XPAD;
-	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + svg_is_low(pic);
+	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + (pic->layout.nr_deep > 0) + svg_is_low(pic);
 
 	pic->title_y = y += size + SVG_TITLE_EXTRA;
 	if (svg_has_subtitle(pic))

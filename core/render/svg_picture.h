@@ -12,6 +12,7 @@
 #define SVG_XPAD 10		/* pixels left and right of the frames, as flamegraph.pl's */
 #define SVG_FLUID_WIDTH 1200	/* pixels that a fluid picture is laid out for */
 #define SVG_MIN_WIDTH 0.1	/* pixels of a frame that is drawn, where the options do not say */
+#define SVG_MAX_ROWS 10000	/* of frames: what is deeper is taken together, or the picture is too tall to be shown */
 #define SVG_FEW_SAMPLES 100	/* fewer get a warning */
 #define SVG_TITLE_EXTRA 5	/* pixels that the title is larger than the text */
 #define SVG_BAR_HEIGHT 24	/* of the row that holds the total, reset and search */

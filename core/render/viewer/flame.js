@@ -15,6 +15,7 @@ const PAD = 10;			/* left and right of the frames */
 const LABEL_PAD = 3;
 const MIN_WIDTH = 320;		/* narrower containers get a scaled picture */
 const MIN_BOX = 0.1;		/* pixels; what is narrower is not drawn */
+const ROUND_FROM = 6;		/* pixels; narrower boxes have no round corners */
 const BAR_WIDTH = 420, BAR_MIN = 130, BAR_MIN_ZOOMED = 210;
 const BAR_HEIGHT = 24;
 const SWATCH = 10, LEGEND_GAP = 14;
@@ -257,7 +258,7 @@ function readBox(g)
 		start: v[0], width: v[1], total: v[2], self: v[3], depth: v[4],
 		beforeTotal: v[5] || 0, beforeSelf: v[6] || 0, y: Number(rect.getAttribute('y')),
 		isRest: g.classList.contains('r'), isGone: g.classList.contains('g'),
-		isNoise: g.classList.contains('n'),
+		isNoise: g.classList.contains('n'), isRound: rect.hasAttribute('rx'),
 		parent: 0, end: 0, x: 0, w: 0, shown: true, matched: false, isAbove: false,
 	};
 }
@@ -312,13 +313,13 @@ function isLight(rect)
 function makeLabel(box)
 {
 	box.text = element(SVG, 'text', { y: box.y + (row - 1) / 2 + size * 0.36 }, box.g);
-	if (!box.isGone && isLight(box.rect))
+	if (!box.isGone && !box.isRest && isLight(box.rect))
 		box.text.setAttribute('fill', '#fff');
 }
 
 function setLabel(box)
 {
-	const label = box.isRest ? '' : fit(box.name, box.w - 2 * LABEL_PAD);
+	const label = fit(box.isRest ? nameFromTitle(box.title) : box.name, box.w - 2 * LABEL_PAD);
 
 	if (!box.text && label)
 		makeLabel(box);
@@ -347,6 +348,10 @@ function setBox(box, x, w)
 	box.w = w;
 	box.rect.setAttribute('x', x.toFixed(1));
 	box.rect.setAttribute('width', (w >= 3 ? w - 0.5 : w).toFixed(1));
+	if (box.isRound !== (w >= ROUND_FROM)) {
+		box.isRound = w >= ROUND_FROM;
+		box.rect.setAttribute('rx', box.isRound ? 2 : 0);
+	}
 	setLabel(box);
 }
 
@@ -585,6 +590,7 @@ function zoom(i)
 {
 	if (boxes[i].isRest)
 		i = boxes[i].parent;
+	const isNew = i !== zoomed;
 	zoomed = i;
 	ui.reset.hidden = !zoomed;
 	layoutBar();
@@ -594,7 +600,7 @@ function zoom(i)
 	placeRing();
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(isNew);
 }
 
 /* Search */
@@ -629,7 +635,7 @@ function search(text, withCase)
 		ui.input.value = term;
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(false);
 }
 
 /* Samples in matching frames from @i on to what lies on it; a match in a match counts once. */
@@ -851,16 +857,23 @@ function stateText()
 	return items.join('&');
 }
 
-/* A page around the graph owns its address; and some places forbid changing one. */
-function saveState()
+/*
+ * Back returns to the zoom before: each has an entry of its own in the history, in which a search is
+ * then typed. A page around the graph owns its address; one that has the graph in a frame owns Back,
+ * which would otherwise undo zooms before it leaves the page. Some places forbid changing either.
+ */
+function saveState(isNew)
 {
 	if (!standalone || !ui.ready)
 		return;
 	try {
 		const text = stateText();
-		const bare = location.pathname + location.search;
+		const url = text ? '#' + text : location.pathname + location.search;
 
-		history.replaceState(null, '', text ? '#' + text : bare);
+		if (isNew && window.parent === window)
+			history.pushState(null, '', url);
+		else
+			history.replaceState(null, '', url);
 	} catch (e) {
 		/* The graph works without. */
 	}
