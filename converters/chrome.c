@@ -323,6 +323,7 @@ static void start(struct flame_reader *rd)
 	st->sum.tasks = &st->tasks;
 	st->events.batch_max = CHROME_BATCH;
 	st->events.memory_max = CHROME_RUNS_BYTES;
+	st->events.runs_max = CHROME_RUNS_MAX;
 	st->frames.max_bytes = CACHE_BYTES;
 	if (profile && *profile >= '1' && *profile <= '9')
 		st->only = strtoull(profile, &end, 10);

@@ -3,17 +3,19 @@
 #define _GNU_SOURCE
 #include "chrome_order.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "../core/protobuf.h"
 #include "../core/sort.h"
 #include "../core/spool.h"
 #include "../core/table.h"
 
-#define EVENT_BYTES (5 * FLAME_PB_VARINT_MAX)	/* of the longest event */
+#define EVENT_BYTES 64				/* no event takes more, with its thread and 8 bytes to be written over */
+#define SPARE 24				/* bytes behind a run: its numbers are read as 8 bytes each */
 #define WRITE_BYTES ((size_t)64 << 10)
 #define READ_BYTES ((size_t)1 << 20)		/* that all runs of a file share, */
 #define READ_MIN ((size_t)512)			/* each at least this, */
@@ -27,7 +29,7 @@ static uint64_t rank_at_once(const struct chrome_event *e)
 	return e->dur < 0 ? 0 : UINT64_MAX - (uint64_t)e->dur;
 }
 
-static int compare(const struct chrome_event *x, const struct chrome_event *y)
+static inline int compare(const struct chrome_event *x, const struct chrome_event *y)
 {
 	uint64_t a, b;
 
@@ -49,59 +51,106 @@ static int compare_rows(const void *a, const void *b, void *batch)
 	return order ? order : i < j ? -1 : i > j;
 }
 
-static bool is_sorted(const struct chrome_event *events, const struct flame_pair *pairs, size_t nr)
+static bool is_sorted(const struct chrome_order *o)
 {
-	for (size_t i = 1; i < nr; i++) {
-		if (compare(&events[pairs[i - 1].row], &events[pairs[i].row]) > 0)
+	for (size_t i = 1; i < o->nr_batch; i++) {
+		if (compare(&o->batch[i - 1], &o->batch[i]) > 0)
 			return false;
 	}
 	return true;
 }
 
-/* Return: the batch's rows in order, owned by the caller; NULL without memory. */
-static struct flame_pair *sort_batch(struct chrome_order *o)
+static bool are_sorted(const struct chrome_order *o, const struct flame_pair *pairs, size_t nr)
 {
-	struct flame_pair *pairs = malloc(o->nr_batch * sizeof(*pairs));
+	for (size_t i = 1; i < nr; i++) {
+		if (compare(&o->batch[pairs[i - 1].row], &o->batch[pairs[i].row]) > 0)
+			return false;
+	}
+	return true;
+}
+
+/* Return: false without memory; else o->pairs has the batch's rows in order. */
+static bool sort_batch(struct chrome_order *o)
+{
+	struct flame_pair *pairs;
 	size_t end;
 
-	for (size_t i = 0; pairs && i < o->nr_batch; i++)
+	if (!array_reserve((void **)&o->pairs, &o->room_pairs, o->nr_batch, sizeof(*pairs)))
+		return false;
+	pairs = o->pairs;
+	for (size_t i = 0; i < o->nr_batch; i++)
 		pairs[i] = (struct flame_pair){ o->batch[i].thread, (uint32_t)i };
-	if (!pairs || !flame_sort_pairs(pairs, o->nr_batch)) {
-		free(pairs);
-		return NULL;
-	}
+	if (!flame_sort_pairs(pairs, o->nr_batch))
+		return false;
 	for (size_t i = 0; i < o->nr_batch; i = end) {
 		for (end = i + 1; end < o->nr_batch && pairs[end].key == pairs[i].key; end++)
 			;
-		if (!is_sorted(o->batch, pairs + i, end - i))
+		if (!are_sorted(o, pairs + i, end - i))
 			qsort_r(pairs + i, end - i, sizeof(*pairs), compare_rows, o->batch);
 	}
-	return pairs;
+	return true;
 }
 
 /*
- * Runs. An event is three numbers: 0 for B, 1 for E, 2 and dur for X, all plus one; the time since the thread's event
- * before; the frame. Where another thread's begin there is a 0, and its row; their time counts from 0.
+ * Runs. An event is a byte that tells the lengths of three numbers, and these: the time since the thread's event
+ * before; 1 for B, 2 for E, 3 and dur for X; the frame. Where another thread's begin the second number is 0 and the
+ * third the thread; their time counts from 0.
  */
 
-struct encoder {
-	struct flame_pb_out out;
-	uint32_t thread;
-	uint64_t ts;
+/* By their codes: how many bytes a number takes, and what of 8 bytes is its. */
+static const uint8_t lengths[8] = { 0, 1, 2, 3, 4, 5, 6, 8 };
+static const uint64_t masks[8] = {
+	0, 0xff, 0xffff, 0xffffff, 0xffffffff, 0xffffffffff, 0xffffffffffff, UINT64_MAX,
 };
 
-static void put_event(struct encoder *w, const struct chrome_event *e)
+static inline unsigned int code_of(uint64_t number)
 {
+	unsigned int length = number ? (71 - (unsigned int)__builtin_clzll(number)) / 8 : 0;
+
+	return length < 7 ? length : 7;
+}
+
+static inline char *put_number(char *at, uint64_t number, unsigned int code)
+{
+	number = htole64(number);
+	memcpy(at, &number, sizeof(number));
+	return at + lengths[code];
+}
+
+static inline char *put_numbers(char *at, uint64_t time, uint64_t shape, uint32_t row)
+{
+	unsigned int a = code_of(time), b = code_of(shape), c = code_of(row | 1);
+
+	*at++ = (char)(a | b << 3 | (c - 1) << 6);
+	at = put_number(at, time, a);
+	at = put_number(at, shape, b);
+	return put_number(at, row, c);
+}
+
+static void start_encoder(struct chrome_encoder *w)
+{
+	w->len = 0;
+	w->thread = 0;
+}
+
+/* Return: false without memory. */
+static inline bool put_event(struct chrome_encoder *w, const struct chrome_event *e)
+{
+	char *at;
+
+	if (!array_reserve((void **)&w->bytes, &w->room, w->len + EVENT_BYTES, 1))
+		return false;
+	at = w->bytes + w->len;
 	if (e->thread != w->thread) {
-		flame_pb_put_varint(&w->out, 0);
-		flame_pb_put_varint(&w->out, e->thread);
+		at = put_numbers(at, 0, 0, e->thread);
 		w->thread = e->thread;
 		w->ts = 0;
 	}
-	flame_pb_put_varint(&w->out, e->dur == CHROME_BEGIN ? 1 : e->dur < 0 ? 2 : 3 + (uint64_t)e->dur);
-	flame_pb_put_varint(&w->out, (uint64_t)e->ts - w->ts);
-	flame_pb_put_varint(&w->out, e->frame);
+	at = put_numbers(at, (uint64_t)e->ts - w->ts,
+			 e->dur == CHROME_BEGIN ? 1 : e->dur < 0 ? 2 : 3 + (uint64_t)e->dur, e->frame);
 	w->ts = (uint64_t)e->ts;
+	w->len = (size_t)(at - w->bytes);
+	return true;
 }
 
 /* What a run is read from. */
@@ -129,37 +178,45 @@ static int fill(const struct chrome_order *o, struct chrome_source *s)
 	return 0;
 }
 
-static const char *take_numbers(const char *at, const char *end, uint64_t *numbers, size_t nr)
+static inline uint64_t take_number(const char **at, unsigned int code)
 {
-	for (size_t i = 0; at && i < nr; i++)
-		at = flame_pb_varint(at, end, &numbers[i]);
-	return at;
+	uint64_t number;
+
+	memcpy(&number, *at, sizeof(number));
+	*at += lengths[code];
+	return le64toh(number) & masks[code];
 }
 
 /* Return: 1 with s->event, 0 behind the last, or a failure. */
 static int take_event(const struct chrome_order *o, struct chrome_source *s)
 {
-	uint64_t numbers[3];
+	uint64_t time, shape = 0;
+	uint32_t row;
 
 	if (s->end - s->at < EVENT_BYTES && s->file_at < s->file_end && fill(o, s))
 		return FLAME_EIO;
-	if (s->at == s->end)
-		return 0;
-	if (!*s->at) {
-		s->at = take_numbers(s->at + 1, s->end, numbers, 1);
-		s->event.thread = (uint32_t)numbers[0];
+	while (s->at < s->end) {
+		unsigned int codes = (unsigned char)*s->at++;
+
+		time = take_number(&s->at, codes & 7);
+		shape = take_number(&s->at, codes >> 3 & 7);
+		row = (uint32_t)take_number(&s->at, (codes >> 6) + 1);
+		if (shape)
+			break;
+		s->event.thread = row;
 		s->event.ts = 0;
 	}
-	s->at = take_numbers(s->at, s->end, numbers, 3);
-	if (!s->at) {
+	if (s->at > s->end) {
 		/* What was written is not what is read: the disk's doing. */
 		s->at = s->end;
 		errno = EIO;
 		return FLAME_EIO;
 	}
-	s->event.dur = numbers[0] == 1 ? CHROME_BEGIN : numbers[0] == 2 ? CHROME_END : (int64_t)(numbers[0] - 3);
-	s->event.ts = (int64_t)((uint64_t)s->event.ts + numbers[1]);
-	s->event.frame = (flame_frame)numbers[2];
+	if (!shape)
+		return 0;
+	s->event.ts = (int64_t)((uint64_t)s->event.ts + time);
+	s->event.dur = shape == 1 ? CHROME_BEGIN : shape == 2 ? CHROME_END : (int64_t)(shape - 3);
+	s->event.frame = row;
 	return 1;
 }
 
@@ -208,7 +265,7 @@ static int open_source(const struct chrome_order *o, struct chrome_source *s, co
 		s->end = run->bytes + run->len;
 		return take_event(o, s);
 	}
-	s->buf = malloc(room);
+	s->buf = malloc(room + SPARE);
 	if (!s->buf)
 		return FLAME_ENOMEM;
 	s->at = s->end = s->buf;
@@ -218,10 +275,10 @@ static int open_source(const struct chrome_order *o, struct chrome_source *s, co
 	return take_event(o, s);
 }
 
-/* Of the runs from @first on; those before are in the file. */
-static int start_merge(struct chrome_order *o, size_t first)
+/* Of the runs from @first up to @end. */
+static int start_merge(struct chrome_order *o, size_t first, size_t end)
 {
-	size_t nr = o->nr_runs - first, room = nr ? READ_BYTES / nr : 0;
+	size_t nr = end - first, room = nr ? READ_BYTES / nr : 0;
 
 	room = room < READ_MIN ? READ_MIN : room > READ_MAX ? READ_MAX : room;
 	o->sources = calloc(nr + 1, sizeof(*o->sources));
@@ -274,76 +331,102 @@ static bool open_file(struct chrome_order *o)
 	return !o->no_file;
 }
 
-static int flush(const struct chrome_order *o, struct encoder *w, uint64_t *written)
+static bool append(struct chrome_order *o, const char *bytes, size_t len)
 {
-	if (w->out.failed || !flame_spool_write(o->fd, w->out.bytes, w->out.len))
-		return w->out.failed ? FLAME_ENOMEM : FLAME_EIO;
-	*written += w->out.len;
-	w->out.len = 0;
-	return 0;
+	if (!flame_spool_write(o->fd, bytes, len))
+		return false;
+	o->file_end += len;
+	return true;
 }
 
-/* The runs from @first on, merged into the file; *@len: bytes there. */
-static int write_merged(struct chrome_order *o, size_t first, uint64_t *len)
+/* The runs from @first up to @end, merged, go to the end of the file. */
+static int append_merged(struct chrome_order *o, size_t first, size_t end)
 {
-	struct encoder w = { 0 };
+	struct chrome_encoder *w = &o->encoder;
 	struct chrome_event e;
-	int err = start_merge(o, first), got = 0;
+	int err = start_merge(o, first, end), got = 1;
 
-	*len = 0;
-	while (!err && (got = chrome_order_next(o, &e)) > 0) {
-		put_event(&w, &e);
-		if (w.out.len >= WRITE_BYTES)
-			err = flush(o, &w, len);
+	start_encoder(w);
+	while (!err && got) {
+		got = chrome_order_next(o, &e);
+		if (got < 0 || (got && !put_event(w, &e)))
+			err = got < 0 ? got : FLAME_ENOMEM;
+		if (err || (got && w->len < WRITE_BYTES))
+			continue;
+		if (!append(o, w->bytes, w->len))
+			err = FLAME_EIO;
+		w->len = 0;
 	}
-	if (!err)
-		err = got < 0 ? got : flush(o, &w, len);
 	end_merge(o);
-	free(w.out.bytes);
 	return err;
 }
 
-/* All runs in memory become one in the file. Where that cannot be, they stay. */
-static void write_runs(struct chrome_order *o)
+/* What was written since gives the disk its room back, as far as it does; nothing depends on it. */
+static void give_up_file(struct chrome_order *o, uint64_t end)
 {
-	size_t first = 0;
-	uint64_t len;
+	o->no_file = ftruncate(o->fd, (off_t)end) || true;
+	o->file_end = end;
+}
 
-	while (first < o->nr_runs && !o->runs[first].bytes)
-		first++;
-	if (write_merged(o, first, &len)) {
-		/* A full disk gets its room back, as far as it gives it. */
-		o->no_file = ftruncate(o->fd, (off_t)o->file_end) || true;
+/* The runs in the file that are not merged become one, and all others move down. */
+static void merge_runs(struct chrome_order *o)
+{
+	struct chrome_run *first = &o->runs[o->nr_merged];
+	size_t gone = o->nr_in_file - o->nr_merged - 1;
+	uint64_t at = o->file_end;
+
+	if (append_merged(o, o->nr_merged, o->nr_in_file)) {
+		give_up_file(o, at);
 		return;
 	}
-	for (size_t i = first; i < o->nr_runs; i++)
-		free(o->runs[i].bytes);
-	o->runs[first] = (struct chrome_run){ .at = o->file_end, .len = len };
-	o->nr_runs = first + 1;
-	o->file_end += len;
-	o->memory = 0;
+	/* A file system that knows no holes keeps the bytes. */
+	fallocate(o->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)first->at, (off_t)(at - first->at));
+	*first = (struct chrome_run){ .at = at, .len = o->file_end - at };
+	memmove(first + 1, o->runs + o->nr_in_file, (o->nr_runs - o->nr_in_file) * sizeof(*first));
+	o->nr_runs -= gone;
+	o->nr_in_file = ++o->nr_merged;
+}
+
+/* Where the file takes no more they stay in memory. */
+static void write_runs(struct chrome_order *o)
+{
+	while (o->nr_in_file < o->nr_runs) {
+		struct chrome_run *run = &o->runs[o->nr_in_file];
+		uint64_t at = o->file_end;
+
+		if (!append(o, run->bytes, (size_t)run->len)) {
+			give_up_file(o, at);
+			return;
+		}
+		free(run->bytes);
+		*run = (struct chrome_run){ .at = at, .len = run->len };
+		o->memory -= (size_t)run->len;
+		o->nr_in_file++;
+	}
+	if (o->nr_in_file - o->nr_merged > o->runs_max)
+		merge_runs(o);
 }
 
 static int end_batch(struct chrome_order *o)
 {
-	struct flame_pair *pairs = sort_batch(o);
-	struct encoder w = { 0 };
+	struct chrome_encoder *w = &o->encoder;
+	bool sorted = is_sorted(o);
 	char *bytes;
 
-	if (!pairs || !array_reserve((void **)&o->runs, &o->room_runs, o->nr_runs + 1, sizeof(*o->runs))) {
-		free(pairs);
+	if ((!sorted && !sort_batch(o)) ||
+	    !array_reserve((void **)&o->runs, &o->room_runs, o->nr_runs + 1, sizeof(*o->runs)))
 		return FLAME_ENOMEM;
+	start_encoder(w);
+	for (size_t i = 0; i < o->nr_batch; i++) {
+		if (!put_event(w, &o->batch[sorted ? i : o->pairs[i].row]))
+			return FLAME_ENOMEM;
 	}
-	for (size_t i = 0; i < o->nr_batch; i++)
-		put_event(&w, &o->batch[pairs[i].row]);
-	free(pairs);
-	bytes = w.out.failed ? NULL : realloc(w.out.bytes, w.out.len);
-	if (!bytes) {
-		free(w.out.bytes);
+	bytes = malloc(w->len + SPARE);
+	if (!bytes)
 		return FLAME_ENOMEM;
-	}
-	o->runs[o->nr_runs++] = (struct chrome_run){ .bytes = bytes, .len = w.out.len };
-	o->memory += w.out.len;
+	memcpy(bytes, w->bytes, w->len);
+	o->runs[o->nr_runs++] = (struct chrome_run){ .bytes = bytes, .len = w->len };
+	o->memory += w->len;
 	o->nr_batch = 0;
 	if (o->memory > o->memory_max && open_file(o))
 		write_runs(o);
@@ -362,23 +445,33 @@ int chrome_order_add(struct chrome_order *o, const struct chrome_event *event)
 	return 0;
 }
 
+/* What only serves to add events. */
+static void end_adding(struct chrome_order *o)
+{
+	free(o->batch);
+	free(o->pairs);
+	free(o->encoder.bytes);
+	o->batch = NULL;
+	o->pairs = NULL;
+	o->encoder = (struct chrome_encoder){ 0 };
+	o->nr_batch = o->room_batch = o->room_pairs = 0;
+}
+
 int chrome_order_start(struct chrome_order *o)
 {
 	int err = o->nr_batch ? end_batch(o) : 0;
 
-	free(o->batch);
-	o->batch = NULL;
-	o->room_batch = 0;
-	return err ? err : start_merge(o, 0);
+	end_adding(o);
+	return err ? err : start_merge(o, 0, o->nr_runs);
 }
 
 void chrome_order_release(struct chrome_order *o)
 {
 	end_merge(o);
+	end_adding(o);
 	for (size_t i = 0; i < o->nr_runs; i++)
 		free(o->runs[i].bytes);
 	free(o->runs);
-	free(o->batch);
 	if (o->has_file)
 		close(o->fd);
 	*o = (struct chrome_order){ 0 };
