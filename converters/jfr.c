@@ -753,13 +753,8 @@ static int find_first(struct flame_reader *rd)
 /* Whether the thread was in the state that is asked for; without "STATE_", in any case. */
 static bool is_state(struct flame_span state, const char *wanted)
 {
-	size_t n = strlen(wanted);
-
-	if (state.len > 6 && !memcmp(state.s, "STATE_", 6) && strncasecmp(wanted, "STATE_", 6)) {
-		state.s += 6;
-		state.len -= 6;
-	}
-	return state.len == n && !strncasecmp(state.s, wanted, n);
+	return span_in_list(state, wanted) ||
+	       (span_starts(state, "STATE_") && span_in_list(span_from(state, strlen("STATE_")), wanted));
 }
 
 /* async-profiler's samples of CPU time have a state of their own; the others are of wall-clock time. */

@@ -15,7 +15,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../core/callstack.h"
 #include "../core/converter.h"
@@ -52,7 +51,7 @@ static int end_thread(struct flame_reader *rd)
 		return 0;
 	st->in_thread = false;
 	st->text.sample.type = st->types[st->thread];
-	if (want && strcasecmp(want, states[st->thread].name)) {
+	if (want && !span_in_list((struct flame_span){ states[st->thread].name, strlen(states[st->thread].name) }, want)) {
 		st->text.stack.nr = 0;
 		return 0;
 	}

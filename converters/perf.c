@@ -447,40 +447,43 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	return push_line(rd, line) ? 0 : FLAME_ENOMEM;
 }
 
-/* "  file.c:12" behind a frame, from -F +srcline. "lib[offset]" tells nothing. */
+/* "file.c:12" to its parts. Return: false for "lib[offset]" and "??:0", which tell nothing. */
+static bool parse_place(struct flame_span place, struct flame_span *file, int64_t *line)
+{
+	const char *colon = memrchr(place.s, ':', place.len);
+
+	if (!colon || colon == place.s)
+		return false;
+	*file = span_to(place, (size_t)(colon - place.s));
+	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 && *line <= UINT32_MAX;
+}
+
+/* "  file.c:12" behind a frame, from -F +srcline; perf puts the mark of an inlined frame behind it. */
 static int read_srcline(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
+	struct flame_span place = span_trim(line), file;
 	struct flame_frame_info info;
-	struct flame_span name;
-	const char *end;
+	flame_frame *frame;
+	int64_t nr;
 
 	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
 		return FLAME_ENOMEM;
-	while (line.len && (line.s[0] == ' ' || line.s[0] == '\t')) {
-		line.s++;
-		line.len--;
-	}
-	end = memmem(line.s, line.len, " (discriminator", 15);
-	if (end)
-		line.len = (size_t)(end - line.s);
-	end = memrchr(line.s, ':', line.len);
-	if (!end || end == line.s || !st->nr_frames || end + 1 == line.s + line.len)
+	if (!st->nr_frames)
 		return 0;
-	for (const char *c = end + 1; c < line.s + line.len; c++) {
-		if (*c < '0' || *c > '9')
-			return 0;
+	frame = &st->frames[st->nr_frames - 1];
+	info = *flame_frame_get(rd->profile, *frame);
+	if (info.kind == FLAME_USER && span_ends(place, " (inlined)"))
+		info.kind = FLAME_INLINED;
+	place = span_to(span_to(place, span_find(place, " (inlined)")), span_find(place, " (discriminator"));
+	if ((rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr)) {
+		info.file = rd->options->places ? flame_intern(rd->profile, file.s, file.len) : info.file;
+		info.line = rd->options->places ? (uint32_t)nr : info.line;
+		if (!rd->options->places)
+			info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
 	}
-	if (rd->options->places)
-		return flame_frame_place(rd->profile, &st->frames[st->nr_frames - 1], span_to(line, (size_t)(end - line.s)),
-					 (uint32_t)strtoul(end + 1, NULL, 10)) ? 0 : FLAME_ENOMEM;
-	info = *flame_frame_get(rd->profile, st->frames[st->nr_frames - 1]);
-	name = flame_string_get(rd->profile, info.name);
-	info.name = flame_name_at_line(&st->namer, rd, name, line);
-	if (!info.name)
-		return FLAME_ENOMEM;
-	st->frames[st->nr_frames - 1] = flame_frame_row(rd->profile, &info);
-	return 0;
+	*frame = info.name ? flame_frame_row(rd->profile, &info) : 0;
+	return *frame ? 0 : FLAME_ENOMEM;
 }
 
 /* Keep the line: it is a sample's first if a frame follows. */
@@ -520,7 +523,7 @@ static int read_indented(struct flame_reader *rd, struct flame_span line)
 	}
 	if (!st->open || (!st->nr_frames && !st->has_only))
 		return read_weak(rd, line);
-	return rd->options->srcline || rd->options->places ? read_srcline(rd, line) : 0;
+	return read_srcline(rd, line);
 }
 
 static int read_text(struct flame_reader *rd, struct flame_span line)
@@ -552,7 +555,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		err = close_sample(rd);
 		return err ? err : drop_weak(rd);
 	}
-	if (line.s[0] == '#') {
+	if (perf_is_comment(line)) {
 		read_comment(rd, line);
 		return 0;
 	}
@@ -865,7 +868,7 @@ static struct survey survey(struct flame_span head)
 	bool weak = false;
 
 	while (span_line(&head, &line)) {
-		if (!is_empty(line) && line.s[0] != '#')
+		if (!is_empty(line) && !perf_is_comment(line))
 			survey_line(&sv, line, &weak);
 	}
 	return sv;
@@ -910,7 +913,7 @@ static size_t split(struct flame_reader *rd, struct flame_span text)
 		size_t at = (size_t)(rest.s - text.s);
 
 		span_line(&rest, &line);
-		if (line.len && line.s[0] != '\t' && line.s[0] != '#' && perf_parse_header(line, &h))
+		if (line.len && line.s[0] != '\t' && !perf_is_comment(line) && perf_parse_header(line, &h))
 			return at;
 	}
 	return text.len;

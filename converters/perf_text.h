@@ -33,6 +33,8 @@ struct perf_frame {
 /* Nothing known; its spans are empty, not NULL. */
 extern const struct perf_header perf_no_header;
 
+/* Return: true for what perf script --header writes; a comm may begin with '#' too. */
+bool perf_is_comment(struct flame_span line);
 /* Return: true where the line is surely a sample's first: it has a time, or an event behind an id. */
 bool perf_parse_header(struct flame_span line, struct perf_header *header);
 /* The same for lines that are a first line only if a frame follows: "comm", "comm pid", "event:". */

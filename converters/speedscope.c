@@ -44,7 +44,7 @@
 static const struct unit {
 	const char *name, *ours;
 	enum flame_value_kind kind;
-	uint32_t scale;		/* decimal places that are kept: a thousandth of a nanosecond */
+	uint32_t scale;		/* decimal places that are kept: a thousandth of a nanosecond, or of a byte */
 	const char *values;	/* what a sum of several profiles is called */
 } units[] = {
 	{ "none", "", FLAME_VALUE_OTHER, 9, "weight" },
@@ -52,7 +52,7 @@ static const struct unit {
 	{ "microseconds", "us", FLAME_VALUE_WALL, 6, "time" },
 	{ "milliseconds", "ms", FLAME_VALUE_WALL, 9, "time" },
 	{ "seconds", "s", FLAME_VALUE_WALL, 9, "time" },
-	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION, 0, "size" },
+	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION, 3, "size" },
 };
 
 /* A frame's name and place; strings of the profile of numbers. */

@@ -238,6 +238,7 @@ int flame_type_join(struct flame_profile *p, flame_type into, flame_type from);
 
 /*
  * Add a sample: @sample->value to the sum of its kind, @sample->nr_samples (0 means 1) to the count.
+ * Of sums (options.sums) those that do not fit one row go on in another one.
  * Return: 0, FLAME_EOVERFLOW where a sum would not fit, or the profile's earlier failure.
  */
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample);
@@ -248,6 +249,8 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr);
 /* About @nr samples will come: large tables are filled faster where that is known. Fewer or more may. */
 void flame_samples_expect(struct flame_profile *p, size_t nr);
+/* The same for stacks. */
+void flame_stacks_expect(struct flame_profile *p, size_t nr);
 /*
  * The same for a value at @scale: the type's scale is raised to it, or the value to the type's.
  */

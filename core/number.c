@@ -57,18 +57,23 @@ enum flame_number_result flame_number_parse(struct flame_span s, struct flame_nu
 
 size_t flame_number_write(char *to, int64_t value, uint32_t scale)
 {
+	if (value >= 0)
+		return flame_number_write_unsigned(to, (uint64_t)value, scale);
+	to[0] = '-';
+	return 1 + flame_number_write_unsigned(to + 1, -(uint64_t)value, scale);
+}
+
+size_t flame_number_write_unsigned(char *to, uint64_t value, uint32_t scale)
+{
 	char digits[FLAME_NUMBER_MAX];
-	uint64_t v = value < 0 ? -(uint64_t)value : (uint64_t)value;
 	size_t n = 0, len = 0;
 
-	for (; scale && v % 10 == 0; scale--)
-		v /= 10;
+	for (; scale && value % 10 == 0; scale--)
+		value /= 10;
 	do {
-		digits[n++] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v || n <= scale);
-	if (value < 0)
-		to[len++] = '-';
+		digits[n++] = (char)('0' + value % 10);
+		value /= 10;
+	} while (value || n <= scale);
 	while (n) {
 		if (n == scale && scale)
 			to[len++] = '.';

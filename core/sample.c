@@ -194,9 +194,25 @@ static int sample_append(struct flame_profile *p, const struct flame_sample *s)
 	return 0;
 }
 
+/*
+ * The sum is full. Of an input of sums, which may have one bit more, it is kept as it is, and its row, which look-ups
+ * find, begins anew with @s: whoever adds up all rows sees whether the whole fits what he has.
+ */
+static int sample_begin_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
+{
+	struct flame_sample full = *sum;
+
+	if (!p->options.sums)
+		profile_fail(p, FLAME_EOVERFLOW);
+	*sum = *s;
+	return sample_append(p, &full);
+}
+
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 {
 	struct flame_sample s = *sample, *sum;
+	uint64_t nr_samples;
+	int64_t value;
 
 	if (p->error)
 		return p->error;
@@ -204,9 +220,11 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 	sum = sample_find(p, &s);
 	if (!sum)
 		return sample_append(p, &s);
-	if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
-	    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
-		profile_fail(p, FLAME_EOVERFLOW);
+	if (__builtin_add_overflow(sum->nr_samples, s.nr_samples, &nr_samples) ||
+	    __builtin_add_overflow(sum->value, s.value, &value))
+		return sample_begin_sum(p, sum, &s);
+	sum->value = value;
+	sum->nr_samples = nr_samples;
 	return p->error;
 }
 

@@ -364,6 +364,24 @@ static void test_overflow(void **state)
 	}
 }
 
+/* Of an input of sums, a full one goes on in another row; the row that is found stays the same. */
+static void test_full_sums(void **state)
+{
+	struct flame_profile *p = flame_profile_new(&(struct flame_profile_options){ .sums = true });
+	flame_stack a = flame_stack_push(p, 0, frame(p, "a", FLAME_USER));
+	flame_type t = type(p, "t");
+
+	(void)state;
+	assert_int_equal(add(p, a, t, INT64_MAX), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(add(p, a, t, 2), 0);
+	assert_int_equal(flame_nr_samples(p), 2);
+	assert_int_equal(flame_sample_get(p, 0)->value, 6);
+	assert_int_equal(flame_sample_get(p, 1)->value, INT64_MAX);
+	assert_int_equal(flame_sample_get(p, 0)->nr_samples, 3);
+	flame_profile_free(p);
+}
+
 static void test_rescale(void **state)
 {
 	struct flame_profile *p = flame_profile_new(NULL);
@@ -446,7 +464,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_random), cmocka_unit_test(test_push_all),
 		cmocka_unit_test(test_sums), cmocka_unit_test(test_sums_random), cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_roots), cmocka_unit_test(test_ordered),
-		cmocka_unit_test(test_count), cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_count), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_sums),
 		cmocka_unit_test(test_rescale), cmocka_unit_test(test_join),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_words),
 	};

@@ -8,18 +8,16 @@
  */
 #include "layout.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../order.h"
 #include "../sort.h"
 #include "../table.h"
-#include "../thread.h"
+#include "../worker.h"
 #include "chart.h"
 
 #define AHEAD 12
-#define SPLIT_FROM 16384	/* branches of the call tree: fewer are collected before a thread has started */
 
 /* What is known of a stack once all above it has been seen. */
 struct sums {
@@ -471,55 +469,36 @@ static int find_ranks(struct builder *b)
 }
 
 /* A part of the work, which needs none of the others that run meanwhile. */
-struct job {
+struct part {
 	int (*work)(struct builder *b);
 	struct builder *b;
 	int err;
-	bool started;	/* on a thread of its own */
-	pthread_t thread;
 };
 
-static void *run_job(void *arg)
+static void do_part(void *arg)
 {
-	struct job *job = arg;
+	struct part *part = arg;
 
-	job->err = job->work(job->b);
-	return NULL;
-}
-
-static void start_job(struct job *job)
-{
-	const struct builder *b = job->b;
-
-	job->started = b->options->threads > 1 && flame_nr_stack_heads(b->p) >= SPLIT_FROM &&
-		       flame_thread_start(&job->thread, run_job, job);
-}
-
-/* Return: how it went; it is done here where no thread does it. */
-static int end_job(struct job *job)
-{
-	if (job->started)
-		pthread_join(job->thread, NULL);
-	else
-		run_job(job);
-	return job->err;
+	part->err = part->work(part->b);
 }
 
 /* The sums of all stacks, and how their frames are ordered. */
 static int sum_up(struct builder *b)
 {
-	struct job heads = { collect_heads, b, 0, false, 0 }, ranks = { find_ranks, b, 0, false, 0 };
-	int err, heads_err, ranks_err;
+	struct part heads = { collect_heads, b, 0 }, ranks = { find_ranks, b, 0 };
+	struct flame_job heads_job = { .work = do_part, .arg = &heads }, ranks_job = { .work = do_part, .arg = &ranks };
+	struct flame_worker *worker = b->options->worker;
+	int err;
 
-	start_job(&heads);
-	start_job(&ranks);
+	flame_worker_start(worker, &ranks_job);
+	flame_worker_start(worker, &heads_job);
 	err = collect_selves(b);
-	heads_err = end_job(&heads);
-	err = err ? err : heads_err;
+	flame_worker_end(worker, &heads_job);
+	err = err ? err : heads.err;
 	if (!err)
 		err = sum_stacks(b);
-	ranks_err = end_job(&ranks);
-	return err ? err : ranks_err;
+	flame_worker_end(worker, &ranks_job);
+	return err ? err : ranks.err;
 }
 
 static int lay_out_sorted(struct flame_layout *layout, const struct flame_profile *p,

@@ -38,7 +38,7 @@ struct flame_box {
 struct flame_layout_options {
 	flame_type type;	/* the value type to draw; of a differential: the one "now" */
 	flame_type before;	/* not 0: differential against this type */
-	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
+	struct flame_worker *worker;	/* that may be used; NULL: none */
 	enum flame_view view;	/* of a differential */
 	bool in_order;		/* flame chart: keep the order of samples; else siblings are sorted by name */
 	double min_total;	/* frames with less are not drawn but go into their caller's rest */

@@ -211,7 +211,7 @@ static void put_total(struct picture *pic)
 static void put_header(struct picture *pic)
 {
 	put_heading(pic, "title", pic->title, pic->title_y, pic->font.size + SVG_TITLE_EXTRA);
-	if (pic->o->subtitle)
+	if (svg_has_subtitle(pic))
 		put_heading(pic, "subtitle", pic->o->subtitle, pic->subtitle_y, pic->font.size);
 	put_total(pic);
 }

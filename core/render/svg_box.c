@@ -285,6 +285,14 @@ static char *put_count_and_share(struct picture *pic, char *d, int64_t value)
 }
 
 /* The change of the count, and that of the share or of the count as a part of all that is now. */
+/* In percent of what there was then; under --total of that, as the share now, so that the change lies between them. */
+static double share_before(const struct picture *pic, int64_t before)
+{
+	if (pic->base > pic->layout.total)
+		return 100 * (double)before * pic->ratio / (double)pic->base;
+	return 100 * (double)before / (double)pic->layout.before;
+}
+
 static void put_delta(struct picture *pic, const char *what, int64_t now, int64_t before)
 {
 	int64_t delta = pic->o->negate ? before - now : now - before;
@@ -313,7 +321,7 @@ static void put_deltas(struct picture *pic, const struct flame_box *box)
 		flame_out_string(out, pic->o->negate ? "; after " : "; before ");
 		svg_count(pic, box->before_total);
 		flame_out_string(out, ", ");
-		svg_percent(out, 100 * (double)box->before_total / (double)pic->layout.before);
+		svg_percent(out, share_before(pic, box->before_total));
 		flame_out_string(out, "%");
 	} else {
 		flame_out_string(out, pic->o->negate ? "; gone" : "; new");
@@ -333,7 +341,7 @@ static void put_gone_title(struct picture *pic, const struct flame_box *box)
 	svg_escaped(&pic->out, svg_span(pic->countname));
 	flame_out_string(&pic->out, ", ");
 	/* Of what there was before: there is nothing of it now. */
-	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
+	svg_percent(&pic->out, share_before(pic, box->before_total));
 	flame_out_string(&pic->out, "%");
 	put_verdict(pic, box);
 	flame_out_string(&pic->out, ")");

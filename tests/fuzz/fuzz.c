@@ -140,9 +140,9 @@ void fuzz_quality(const struct flame_profile *p)
 void fuzz_transform(struct flame_profile **p, uint32_t bits)
 {
 	struct flame_transform_options options = {
-		.only = bits & 1 ? "a" : NULL,
-		.exclude = bits & 2 ? "^b" : NULL,
-		.focus = bits & 4 ? "[a-m]" : NULL,
+		.only = { bits & 1 ? "a" : NULL },
+		.exclude = { bits & 2 ? "^b" : NULL },
+		.focus = { bits & 4 ? "[a-m]" : NULL },
 		.reverse = bits & 8,
 		.collapse_recursion = bits & 16,
 		.strip_hex = bits & 32,

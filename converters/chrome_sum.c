@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT */
+/* chrome_sum.c - the stack of events that are open, as time goes by. */
+#define _GNU_SOURCE
+#include "chrome_sum.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "v8.h"
+
+#include "../core/spool.h"
+
+#define OPEN_SEARCH_MAX 1024	/* how far below the innermost event an E looks for its B */
+
+/* An event that has begun. */
+struct chrome_open {
+	int64_t end;		/* INT64_MAX: of a B */
+	int64_t self;
+	flame_frame frame;
+	flame_stack stack;
+};
+
+/* The time from sum->now to @at belongs to what is open innermost. */
+static int spend(struct flame_reader *rd, struct chrome_sum *sum, int64_t at)
+{
+	struct chrome_open *o = &sum->open[sum->nr_open - 1];
+	int64_t from = sum->now > sum->from ? sum->now : sum->from, to = at < sum->to ? at : sum->to, ns;
+
+	sum->now = at;
+	if (from >= to)
+		return 0;
+	if (__builtin_sub_overflow(to, from, &ns) || __builtin_add_overflow(o->self, ns, &o->self))
+		return flame_fail(rd, FLAME_EOVERFLOW, "the time of an event does not fit 64 bits");
+	if (!rd->options->ordered)
+		return 0;
+	o->self = 0;
+	return v8_add_time(rd, o->stack, sum->type, ns, 1);
+}
+
+static int close_top(struct flame_reader *rd, struct chrome_sum *sum, int64_t at)
+{
+	int err = at > sum->now ? spend(rd, sum, at) : 0;
+	const struct chrome_open *o = &sum->open[--sum->nr_open];
+
+	if (err || rd->options->ordered)
+		return err;
+	return v8_add_time(rd, o->stack, sum->type, o->self, 1);
+}
+
+/* Close what ends before @at, and spend the time until then. */
+static int advance(struct flame_reader *rd, struct chrome_sum *sum, int64_t at)
+{
+	int err = 0;
+
+	while (!err && sum->nr_open && sum->open[sum->nr_open - 1].end <= at)
+		err = close_top(rd, sum, sum->open[sum->nr_open - 1].end);
+	if (!err && sum->nr_open && at > sum->now)
+		err = spend(rd, sum, at);
+	if (at > sum->now || !sum->nr_open)
+		sum->now = at;
+	return err;
+}
+
+static int begin_event(struct flame_reader *rd, struct chrome_sum *sum, const struct chrome_event *e)
+{
+	struct chrome_open *o;
+	flame_stack caller;
+	int64_t end;
+
+	if (!array_reserve((void **)&sum->open, &sum->room_open, sum->nr_open + 1, sizeof(*sum->open)))
+		return FLAME_ENOMEM;
+	if (e->dur < 0)
+		end = INT64_MAX;
+	else if (__builtin_add_overflow(e->ts, e->dur, &end))
+		return flame_fail(rd, FLAME_EOVERFLOW, "the time of an event does not fit 64 bits");
+	caller = sum->nr_open ? sum->open[sum->nr_open - 1].stack : chrome_task_root(rd, sum->tasks, e->thread);
+	o = &sum->open[sum->nr_open++];
+	*o = (struct chrome_open){
+		.end = end, .frame = e->frame, .stack = flame_stack_push(rd->profile, caller, e->frame),
+	};
+	return o->stack ? 0 : flame_profile_error(rd->profile);
+}
+
+/* What is left of an event whose callers change goes to the stack it had. */
+static int move_open(struct flame_reader *rd, const struct chrome_sum *sum, struct chrome_open *o, flame_stack caller)
+{
+	int err = o->self ? v8_add_time(rd, o->stack, sum->type, o->self, 1) : 0;
+
+	o->self = 0;
+	o->stack = flame_stack_push(rd->profile, caller, o->frame);
+	return err;
+}
+
+/* Close the open event at @at, and B events inside it, whose E is missing. X events that last longer stay. */
+static int close_at(struct flame_reader *rd, struct chrome_sum *sum, size_t at)
+{
+	size_t kept = at, nr = sum->nr_open;
+	int err = 0;
+
+	for (size_t i = at; !err && i < nr; i++) {
+		struct chrome_open *o = &sum->open[i];
+
+		if (i > at && o->end != INT64_MAX && o->end > sum->now) {
+			err = move_open(rd, sum, o, kept ? sum->open[kept - 1].stack :
+							   chrome_task_root(rd, sum->tasks, sum->thread));
+			sum->open[kept++] = *o;
+			continue;
+		}
+		sum->nr_unclosed += i > at && o->end == INT64_MAX;
+		if (!rd->options->ordered)
+			err = v8_add_time(rd, o->stack, sum->type, o->self, 1);
+	}
+	sum->nr_open = kept;
+	return err;
+}
+
+static int end_event(struct flame_reader *rd, struct chrome_sum *sum, const struct chrome_event *e)
+{
+	size_t i = sum->nr_open, searched = 0;
+
+	for (; i && searched < OPEN_SEARCH_MAX; i--, searched++) {
+		const struct chrome_open *o = &sum->open[i - 1];
+
+		if (o->end == INT64_MAX && (!e->frame || o->frame == e->frame))
+			return close_at(rd, sum, i - 1);
+	}
+	sum->nr_unopened++;
+	return 0;
+}
+
+/* What is open where the thread's events end. */
+static int end_thread(struct flame_reader *rd, struct chrome_sum *sum)
+{
+	int err = 0;
+
+	while (!err && sum->nr_open) {
+		int64_t end = sum->open[sum->nr_open - 1].end;
+
+		sum->nr_unclosed += end == INT64_MAX;
+		err = close_top(rd, sum, end == INT64_MAX ? sum->now : end);
+	}
+	return err;
+}
+
+static int add_event(struct flame_reader *rd, struct chrome_sum *sum, const struct chrome_event *e)
+{
+	int err = 0;
+
+	if (e->thread != sum->thread) {
+		err = end_thread(rd, sum);
+		sum->thread = e->thread;
+		sum->now = e->ts;
+	}
+	if (!err)
+		err = advance(rd, sum, e->ts);
+	if (err)
+		return err;
+	return e->dur == CHROME_END ? end_event(rd, sum, e) : begin_event(rd, sum, e);
+}
+
+int chrome_sum_events(struct flame_reader *rd, struct chrome_sum *sum, struct chrome_order *events)
+{
+	struct chrome_event e;
+	int err = chrome_order_start(events), got = 0;
+
+	while (!err && (got = chrome_order_next(events, &e)) > 0)
+		err = add_event(rd, sum, &e);
+	if (err == FLAME_EIO || got == FLAME_EIO)
+		return flame_fail(rd, FLAME_EIO, "events that were put into a file in %s cannot be read back: %s",
+				  flame_spool_dir(), strerror(errno));
+	return err ? err : end_thread(rd, sum);
+}
+
+void chrome_sum_release(struct chrome_sum *sum)
+{
+	free(sum->open);
+	sum->open = NULL;
+}
