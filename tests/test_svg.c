@@ -328,8 +328,8 @@ static void test_fit(void **state)
 	} cases[] = {
 		{ &fixed, "abcdef", 30, 6, false },
 		{ &fixed, "abcdef", 29, 3, true },
-		{ &fixed, "abcdef", 15, 1, true },
-		{ &fixed, "abcdef", 14, 0, true },
+		{ &fixed, "abcdef", 25, 3, true },
+		{ &fixed, "abcdef", 24, 0, true },
 		{ &fixed, "ab", 10, 2, false },
 		{ &fixed, "", 10, 0, false },
 		{ &font, "iiii", 12, 4, false },
@@ -338,11 +338,11 @@ static void test_fit(void **state)
 		{ &font, "\u65e5\u672c\u8a9e", 30, 9, false },
 		{ &font, "\u65e5\u672c\u8a9e", 29, 6, true },
 		/* e with two accents stays whole */
-		{ &fixed, "e\u0301\u0323xyz", 15, 5, true },
+		{ &fixed, "xye\u0301\u0323zabc", 25, 7, true },
 		/* a family joined of three people: whole, or not at all */
 		{ &font, "\U0001f468\u200d\U0001f469\u200d\U0001f467", 30, 18, false },
 		{ &font, "\U0001f468\u200d\U0001f469\u200d\U0001f467", 29, 0, true },
-		{ &fixed, ("a\xff\xff" "b"), 19, 1, true },
+		{ &fixed, ("aaa\xff\xff" "b"), 29, 3, true },
 	};
 
 	(void)state;

@@ -111,6 +111,7 @@ function prepare()
 	render('large', many(20000), ['--minwidth', '0']);
 	render('deep', Array.from({ length: 5000 }, (_, i) => 'f' + i % 9).join(';') + ' 7\n', []);
 	render('edge', 'main;a 2\nmain;b 1000\n', []);
+	render('time', '# event: cpu-clock\n# unit: ns\n# kind: on-cpu\nmain;a 12345678901\n', []);
 	render('bomb', ';'.repeat(200000) + ' 7\n', []);
 	wrapInPage('object', '<object type="image/svg+xml" data="plain.svg" style="width:100%"></object>');
 	wrapInPage('iframe', '<iframe src="plain.svg" style="width:100%;height:300px;border:0"></iframe>');
@@ -313,6 +314,31 @@ const tests = {
 
 		await page.move(above.cx, above.cy);
 		equal(await text('details'), 'Function: main (960 samples, 96.00% of all)');
+	},
+
+	async 'what is pointed at is told in narrow pictures too'() {
+		await page.resize(400, 700);
+		await page.open(url.plain + '#search=read');
+		const visible = () => page.eval(`document.querySelector('.matched').getAttribute('visibility')`);
+
+		equal(await visible(), 'visible');
+		const b = await box('parse (');
+
+		await page.move(b.cx, b.cy);
+		matches(await text('details'), /^Function: parse \(500 samples, 50.00% of all, self/);
+		equal(await visible(), 'hidden', 'pointed at');
+		await page.move(200, 5);
+		equal(await visible(), 'visible', 'pointed at nothing');
+		equal(await text('matched'), 'Matched: 40.00%');
+	},
+
+	async 'the total is short where there is little room'() {
+		await page.open(url.time);
+		equal(await text('total'), '12,345,678,901 ns = 12.3 s');
+		await page.resize(330, 700);
+		await page.eval(`document.querySelectorAll('.frames g')[2].dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
+		await settle();
+		equal(await text('total'), '12.3 s');
 	},
 
 	async 'search is live, counts each stack once and ignores case'() {

@@ -13,6 +13,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
 const PAD = 10;			/* left and right of the frames */
 const LABEL_PAD = 3;
+const LEAST_KEPT = 1.5;		/* of a cut text, in heights: a letter or two tell nothing */
 const MIN_WIDTH = 320;		/* narrower containers get a scaled picture */
 const MIN_BOX = 0.1;		/* pixels; what is narrower is not drawn */
 const ROUND_FROM = 6;		/* pixels; narrower boxes have no round corners */
@@ -176,10 +177,10 @@ function textWidth(text)
 	return sum;
 }
 
-/* @text, cut to @room pixels with ".."; '' where not even one character and ".." fit. */
+/* @text, cut to @room pixels with ".."; '' where not even LEAST_KEPT and ".." fit. */
 function fit(text, room)
 {
-	const dots = 2 * advance(46);
+	const dots = 2 * advance(46), least = LEAST_KEPT * size;
 	let sum = 0, kept = 0;
 
 	if (room < dots)
@@ -191,7 +192,7 @@ function fit(text, room)
 		i = next.end;
 		if (sum > room)
 			return kept ? text.slice(0, kept) + '..' : '';
-		if (sum + dots <= room)
+		if (sum + dots <= room && sum >= least)
 			kept = i;
 	}
 	return text;
@@ -471,6 +472,14 @@ function legendBottom(y, down)
 	return part.legend ? Math.ceil(y + size / 2 + PAD) : staticHeight + down;
 }
 
+/* "1,234,567 ns = 1.23 ms", or without the number that people read less well. */
+function fitTotal(room)
+{
+	const at = ui.total.indexOf(' = ');
+
+	return at >= 0 && textWidth(ui.total) > room ? fit(ui.total.slice(at + 3), room) : fit(ui.total, room);
+}
+
 function layoutBar()
 {
 	const least = zoomed ? BAR_MIN_ZOOMED : BAR_MIN;
@@ -478,7 +487,7 @@ function layoutBar()
 
 	ui.holder.setAttribute('x', width - PAD - room);
 	ui.holder.setAttribute('width', room);
-	part.total.textContent = fit(ui.total, width - 2 * PAD - room - 4);
+	part.total.textContent = fitTotal(width - 2 * PAD - room - 4);
 }
 
 /* In a picture taller than the window the bar and the details stay in sight. */
@@ -558,19 +567,33 @@ function diffDetails(box)
 function showDetails()
 {
 	const box = boxes[hovered >= 0 ? hovered : zoomed];
-	const matched = part.matched.textContent.trim();
-	const room = width - 2 * PAD - (matched ? textWidth(matched) + PAD : 0);
+	const matched = part.matched.textContent.trim(), all = width - 2 * PAD;
+	const left = all - (matched ? textWidth(matched) + PAD : 0);
 	const idle = hovered < 0 && !zoomed;
 	const fixed = idle ? HINT : box.isRest ? box.title : null;
+	const gives = hovered >= 0 && textWidth(fixed || leastDetails(box)) > left;
+	const room = gives ? all : left;
 
+	part.matched.setAttribute('visibility', gives ? 'hidden' : 'visible');
 	part.details.classList.toggle('hint', idle);
 	part.details.textContent = (fixed ? fit(fixed, room) : detailsOf(box, room)) || ' ';
+}
+
+/* For as long as these do not fit beside it, the share that matches gives way to what is pointed at. */
+function leastDetails(box)
+{
+	return nametype + ' ' + fit(box.name, 12 * size) + numbersOf(box);
+}
+
+function numbersOf(box)
+{
+	return isDiff ? diffDetails(box) : plainDetails(box);
 }
 
 /* A long name gives way to the numbers behind it. */
 function detailsOf(box, room)
 {
-	const rest = isDiff ? diffDetails(box) : plainDetails(box);
+	const rest = numbersOf(box);
 	const name = nametype + ' ' + box.name;
 
 	return fit(fit(name, Math.max(room - textWidth(rest), 12 * size)) + rest, room);
