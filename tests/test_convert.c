@@ -219,8 +219,8 @@ static void test_failures(void **state)
 	unsigned int threads;
 
 	(void)state;
-	memcpy(text + len, "x 9223372036854775808\n", 22);
-	len += 22;
+	memcpy(text + len, "x 18446744073709551616\n", 23);
+	len += 23;
 	for (threads = 1; threads < 6; threads += 2) {
 		struct flame_read_options options = { .from = "folded", .threads_max = threads };
 		struct flame_diag diag = { 0 };
