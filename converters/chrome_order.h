@@ -4,10 +4,10 @@
 /*
  * chrome_order.h - events of a trace, in any order in, thread after thread and each by time out.
  *
- * An event that lies around all others may be the last of the file: most writers write an event when it ends. So
- * nothing is known of any event's callers before the end, and all have to be kept until then. They are sorted a batch at a time
- * into runs, which hold the differences between one event and the next in some 7 bytes each. Runs that get too much
- * for memory go to a file of no name, runs that get too many are merged into one there, and at the end all runs are
+ * An event that lies around all others may be the last of the file: most tracers write an event when it ends. So
+ * nothing is known of any event's callers before the end, and all have to be kept until then. They are sorted a batch at
+ * a time into runs, which hold the differences between one event and the next in some 7 bytes each. Runs that get too
+ * much for memory go to a file of no name, runs that get too many are merged into one there, and at the end all are
  * merged. Memory does not follow the number of events, whatever their order; where no file can be written, it does.
  */
 #include "../core/flame.h"

@@ -52,6 +52,7 @@ struct path {
 struct state {
 	bool one_column;	/* some line had only one number */
 	bool two_columns;	/* some line had two */
+	uint32_t scale;		/* of the count with the most digits behind the point */
 	struct path paths[MAX_WAITING];	/* a ring: the waiting ones, and the one before them */
 	size_t nr_come, nr_gone;
 	struct flame_prefixes prefixes;
@@ -410,6 +411,8 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 	line = rest;
 	if (result == FLAME_NUMBER_TOO_BIG)
 		return add_unsigned(rd, line, last);
+	if (n.scale > st->scale)
+		st->scale = n.scale;
 	if (ends_in_number(line))
 		st->two_columns = true;
 	else
@@ -477,6 +480,8 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->one_column |= slice->one_column;
 	st->two_columns |= slice->two_columns;
+	if (slice->scale > st->scale)
+		st->scale = slice->scale;
 	if (!st->other[0])
 		memcpy(st->other, slice->other, sizeof(st->other));
 }
@@ -591,6 +596,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 		return err;
 	if (st->other[0])
 		note_added(rd, *profile);
+	if (flame_type_get(*profile, 1)->scale < st->scale)
+		flame_note(rd, "counts are rounded to %u digits behind the point: with more of them their sum does not fit 64 bits",
+			   flame_type_get(*profile, 1)->scale);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column)) {

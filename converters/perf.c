@@ -60,6 +60,7 @@ struct state {
 	/* The sample at hand. */
 	bool open;
 	bool ignored;		/* outside --time */
+	bool in_record;		/* what is indented goes on with a record: PERF_RECORD_NAMESPACES */
 	bool has_only;		/* header->rest holds a frame, to be used if none follows */
 	flame_stack root;
 	flame_type type;
@@ -345,10 +346,12 @@ static void read_record(struct flame_reader *rd, struct flame_span record)
 
 static int read_header(struct flame_reader *rd, const struct perf_header *h)
 {
+	struct state *st = rd->state;
 	int err = close_sample(rd);
 
 	if (err)
 		return err;
+	st->in_record = h->record.len;
 	if (h->record.len) {
 		read_record(rd, h->record);
 		return 0;
@@ -440,6 +443,8 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	struct perf_frame f;
 
+	if (st->in_record && !st->open)
+		return 0;
 	if (!perf_parse_frame(line, &f))
 		return flame_skip(rd, "a stack frame without an address");
 	if (!st->open && !open_for_frame(rd))

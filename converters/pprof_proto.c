@@ -1397,6 +1397,18 @@ static bool fits(const struct flame_pb_field *f)
 	return f->wire != FLAME_PB_BYTES || f->nr == STRING_TABLE || read_numbers(f->bytes, numbers, 1);
 }
 
+/* Letters are tags and lengths too. Samples and the empty first string of a profile are none. */
+static bool is_text(struct flame_span head)
+{
+	for (size_t i = 0; i < head.len; i++) {
+		char c = head.s[i];
+
+		if ((unsigned char)c < ' ' && c != '\t' && c != '\n' && c != '\r')
+			return false;
+	}
+	return true;
+}
+
 int pprof_proto_probe(struct flame_span head)
 {
 	struct flame_pb pb = flame_pb(head);
@@ -1414,6 +1426,8 @@ int pprof_proto_probe(struct flame_span head)
 		seen[f.nr] = true;
 		nr++;
 	}
+	if (is_text(head))
+		return FLAME_SCORE_NOT;
 	if (!nr || result == FLAME_PB_BAD || (result == FLAME_PB_SHORT && head.len < FLAME_HEAD_SIZE && nr < 2))
 		return FLAME_SCORE_NOT;
 	return nr >= 3 && kinds >= 2 ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_SHAPE + 5;

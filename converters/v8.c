@@ -764,7 +764,7 @@ static int flush_sums(struct flame_reader *rd, struct v8_timeline *line)
 	/* The order of samples should not tell how large the table was. */
 	if (!err && line->sums && !grow_sums(line, V8_SUMS))
 		err = FLAME_ENOMEM;
-	for (size_t i = 0; !err && i < line->nr_sums; i++)
+	for (size_t i = 0; !err && line->sums && i < line->nr_sums; i++)
 		err = add_sum(rd, line, &line->sums[i]);
 	v8_timeline_release(line);
 	return err;

@@ -67,6 +67,8 @@ struct flame_profile {
 
 	struct flame_type_info *types;
 	size_t nr_types, room_types;
+	double *sizes;		/* of types with fractions: the sum of what was added, without signs; below 0: not known */
+	size_t nr_sizes, room_sizes;
 
 	struct flame_sample *samples;
 	size_t nr_samples, room_samples;

@@ -5,7 +5,7 @@
 Makes COUNT traces, numbered from FIRST: threads whose events nest, written by start, by end, as B and E, mixed or
 shuffled, then spoilt: times that are equal, durations of nothing, ends and begins that are missing, overlaps, a file
 that is cut off. Runs PROGRAM on each, and compares with sums that are worked out here by time slices. Prints the
-numbers of those that differ, with what differs first. FIRST - COUNT of 7 1: only that one, and its trace is kept as 7.json.
+numbers of those that differ, with what differs first. Where COUNT is 1 the trace stays, as FIRST.json.
 """
 import collections
 import json

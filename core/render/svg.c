@@ -182,6 +182,8 @@ static int64_t measured_before(const struct picture *pic)
 
 	if (!d || !d->normalized)
 		return pic->layout.before;
+	for (uint32_t i = d->before.scale; i > pic->decimals; i--)
+		total /= 10;
 	for (uint32_t i = d->before.scale; i < pic->decimals; i++) {
 		if (__builtin_mul_overflow(total, 10, &total))
 			return pic->layout.before;
