@@ -443,7 +443,7 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	struct perf_frame f;
 
-	if (st->in_record && !st->open)
+	if ((st->in_record && !st->open) || perf_is_branch_text(line))
 		return 0;
 	if (!perf_parse_frame(line, &f))
 		return flame_skip(rd, "a stack frame without an address");
