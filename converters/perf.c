@@ -315,15 +315,15 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 {
 	struct state *st = rd->state;
 	struct perf_frame f;
-	struct flame_span line, address;
+	struct flame_span rest = span_to(h->rest, span_find(h->rest, ") => ") + 1), line, address;
 
-	if (!h->rest.len)
+	if (!rest.len)
 		return;
-	/* A frame's line starts with a blank, and one stands before the rest. */
-	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
-	address = perf_find_address(h->ids_end, h->rest);
+	/* A frame's line starts with a blank, and one stands before the rest; behind "=>" is where a branch leads. */
+	line = (struct flame_span){ rest.s - 1, rest.len + 1 };
+	address = perf_find_address(h->ids_end, rest);
 	if (address.len)
-		line = span_from(line, (size_t)(address.s - h->rest.s));
+		line = span_from(line, (size_t)(address.s - rest.s));
 	line = cut_extras(line);
 	if (perf_parse_frame(line, &f) && (address.len || (f.symbol.len && (h->event.len || f.address.len > 4))))
 		st->has_only = find_line(rd, line, &st->only);
