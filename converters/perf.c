@@ -98,6 +98,7 @@ struct state {
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
+	bool any_deferred;		/* user parts of callchains stand for themselves, behind the samples */
 };
 
 #define NR_SEEN (1u << 14)
@@ -288,6 +289,7 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	struct state *st = rd->state;
 
 	st->open = true;
+	st->in_record = false;
 	st->weak_len = 0;
 	st->nr_frames = 0;
 	st->has_only = false;
@@ -335,6 +337,8 @@ static void read_record(struct flame_reader *rd, struct flame_span record)
 	const char *lost = memmem(record.s, record.len, "LOST", 4);
 	uint64_t nr = 0;
 
+	if (span_starts(record, "DEFERRED"))
+		((struct state *)rd->state)->any_deferred = true;
 	if (!lost)
 		return;
 	for (size_t i = record.len; i-- > 0 && record.s[i] >= '0' && record.s[i] <= '9';)
@@ -460,7 +464,8 @@ static bool parse_place(struct flame_span place, struct flame_span *file, int64_
 	if (!colon || colon == place.s)
 		return false;
 	*file = span_to(place, (size_t)(colon - place.s));
-	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 && *line <= UINT32_MAX;
+	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 &&
+	       *line <= UINT32_MAX;
 }
 
 /* "  file.c:12" behind a frame, from -F +srcline; perf puts the mark of an inlined frame behind it. */
@@ -931,6 +936,7 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->any_deep |= slice->any_deep;
 	st->any_sched |= slice->any_sched;
+	st->any_deferred |= slice->any_deferred;
 }
 
 /* Samples whose first line does not name their event count with the first one. */
@@ -964,6 +970,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
 	if (st->any_sched && counts_sched(rd, *profile))
 		flame_note(rd, "sched: events are counted, which is not off-CPU time");
+	if (st->any_deferred)
+		flame_note(rd, "user parts of callchains that stand behind the samples are left out: perf script without "
+			   "--no-merge-callchain joins them");
 	if (lost)
 		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",
 			       (unsigned long long)lost);

@@ -191,7 +191,7 @@ static void parse_behind_time(const char *line, struct flame_span rest, struct p
 	struct flame_span behind = rest, word = next_word(&behind);
 
 	h->rest = span_trim(rest);
-	if (span_starts(word, "PERF_RECORD_")) {
+	if (span_starts(word, "PERF_RECORD_") || span_starts(h->rest, "DEFERRED CALLCHAIN [")) {
 		h->record = h->rest;
 		return;
 	}

@@ -20,7 +20,7 @@ struct perf_header {
 	uint64_t period;		/* 0: not printed */
 	struct flame_span event;	/* without the final ':'; empty: not printed */
 	struct flame_span rest;		/* cgroup, tracepoint payload, or the only frame */
-	struct flame_span record;	/* "PERF_RECORD_LOST …" where the line is not a sample; else empty */
+	struct flame_span record;	/* "PERF_RECORD_LOST …" and the like where the line is not a sample; else empty */
 };
 
 struct perf_frame {
