@@ -191,7 +191,7 @@ static void parse_behind_time(const char *line, struct flame_span rest, struct p
 	struct flame_span behind = rest, word = next_word(&behind);
 
 	h->rest = span_trim(rest);
-	if (span_starts(word, "PERF_RECORD_")) {
+	if (span_starts(word, "PERF_RECORD_") || span_starts(h->rest, "DEFERRED CALLCHAIN [")) {
 		h->record = h->rest;
 		return;
 	}
@@ -535,13 +535,39 @@ bool perf_is_header(struct flame_span line)
 	return all_digits(next_word(&rest)) && perf_parse_weak_header(line, &h) && !h.comm.len;
 }
 
+/*
+ * perf pads addresses of frames with blanks, and a blank follows. Where something separates columns by tabs, a frame
+ * ends in its module.
+ */
+static bool is_instruction(struct flame_span line)
+{
+	struct flame_span symbol, module;
+	size_t i = 1;
+
+	while (i < line.len && i < 17 && is_hex(line.s[i]))
+		i++;
+	if (i != 17 || line.len <= i || line.s[i] != '\t')
+		return false;
+	symbol = span_trim(span_from(line, i));
+	return !cut_group(&symbol, &module) || !module.len || (module.s[0] != '/' && module.s[0] != '[');
+}
+
+bool perf_is_branch_text(struct flame_span line)
+{
+	struct perf_frame unused;
+
+	if (!line.len || line.s[0] != '\t')
+		return false;
+	return is_instruction(line) || (line.s[line.len - 1] == ':' && !perf_parse_frame(line, &unused));
+}
+
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 {
 	struct flame_span rest = line, group;
 	bool nameless;
 
 	*frame = (struct perf_frame){ EMPTY, EMPTY, EMPTY, false };
-	if (!line.len || !is_space(line.s[0]))
+	if (!line.len || !is_space(line.s[0]) || is_instruction(line))
 		return false;
 	frame->address = next_word(&rest);
 	if (!frame->address.len || frame->address.len > 16)

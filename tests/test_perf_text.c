@@ -117,6 +117,23 @@ static void test_comments(void **state)
 	assert_false(perf_is_comment(span("##x 12 7 cycles:")));
 }
 
+static void test_branch_text(void **state)
+{
+	static const char *const lines[] = {
+		"\tmain+0x30:", "\t00000000004019f0\tinsn: c3", "\t00000000004019f0\tmovl $0, (%rax)", "\tffffffff81000010\tretq \t# PRED 1 cycles [6]",
+	};
+	static const char *const others[] = {
+		"", "main+0x30:", "\t00000000004019f0 f+0x1 (/x)", "\t0000007b0da4f360\tf (/x)", "\t0000007b0da4f360\tf\t([vdso])", "\tf+0x1 (/x)",
+		"\t        401ebb f::", "\t401ebb\tf",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		assert_true(perf_is_branch_text(span(lines[i])));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(perf_is_branch_text(span(others[i])));
+}
+
 static void test_records(void **state)
 {
 	struct perf_header h;
@@ -360,7 +377,7 @@ static void test_cut_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers), cmocka_unit_test(test_comments), cmocka_unit_test(test_records), cmocka_unit_test(test_not_headers),
+		cmocka_unit_test(test_headers), cmocka_unit_test(test_comments), cmocka_unit_test(test_branch_text), cmocka_unit_test(test_records), cmocka_unit_test(test_not_headers),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_flat_headers),
 		cmocka_unit_test(test_weak_headers), cmocka_unit_test(test_frames), cmocka_unit_test(test_not_frames),
