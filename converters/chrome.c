@@ -8,16 +8,17 @@
  * Performance panel), node --trace-event-categories, py-spy -f chrometrace, uftrace dump --chrome and many others.
  * Documentation/formats/chrome.md has the grammar and the versions seen.
  *
- * There are two kinds of values in it, never added up: the samples of V8's CPU profiler (events Profile and
- * ProfileChunk, or CpuProfile), and events with a duration (phases X, B and E), whose time is their own without that of the events
+ * There are three kinds of values in it, never added up: the samples of V8's CPU profiler (events Profile and
+ * ProfileChunk, or CpuProfile), those of other profilers (chrome_frames.h), and events with a duration (phases X, B and E), whose time is their own without that of the events
  * inside. Samples are used as they come; events of a thread may come in any order (chrome_order.h).
- * Not read: asynchronous events, flows, counters, objects, "stackFrames".
+ * Not read: asynchronous events, flows, counters, objects.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chrome_frames.h"
 #include "chrome_order.h"
 #include "chrome_record.h"
 #include "chrome_sum.h"
@@ -49,6 +50,7 @@ struct state {
 	uint64_t nr_events;
 	int64_t first;			/* ns: the earliest event's */
 	struct chrome_sum sum;
+	struct chrome_frames stacks;
 	struct flame_cache frames;	/* by the events' names */
 	flame_type cpu_type;
 	uint64_t only;			/* --profile's number; 0: all */
@@ -256,6 +258,14 @@ static int read_events(struct flame_reader *rd)
 	return err;
 }
 
+static int read_all_events(struct flame_reader *rd)
+{
+	struct state *st = rd->state;
+	enum flame_json_token token = flame_json_next(&st->json);
+
+	return token == FLAME_JSON_ARRAY ? read_events(rd) : skip_rest(&st->json, token);
+}
+
 static int read_trace(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
@@ -268,15 +278,14 @@ static int read_trace(struct flame_reader *rd)
 		return token == FLAME_JSON_ERROR ? FLAME_EDAMAGED :
 						   flame_fail(rd, FLAME_EFORMAT, "not a Chrome trace: the JSON is neither object nor array");
 	while (!err && (token = flame_json_next(&st->json)) == FLAME_JSON_KEY) {
-		bool events = flame_json_is(&st->json, "traceEvents");
-
-		if (flame_json_is(&st->json, "stackFrames"))
-			flame_note(rd, "\"stackFrames\" and the samples that use them are not read");
-		token = events ? flame_json_next(&st->json) : flame_json_skip(&st->json);
-		if (token == FLAME_JSON_ERROR)
-			err = FLAME_EDAMAGED;
-		else if (events)
-			err = token == FLAME_JSON_ARRAY ? read_events(rd) : skip_rest(&st->json, token);
+		if (flame_json_is(&st->json, "traceEvents"))
+			err = read_all_events(rd);
+		else if (flame_json_is(&st->json, "samples") && !st->only)
+			err = chrome_frames_samples(rd, &st->json, &st->stacks, &st->record);
+		else if (flame_json_is(&st->json, "stackFrames") && !st->only)
+			err = chrome_frames_read(rd, &st->json, &st->stacks);
+		else
+			err = flame_json_skip(&st->json) == FLAME_JSON_ERROR ? FLAME_EDAMAGED : 0;
 	}
 	return token == FLAME_JSON_ERROR ? FLAME_EDAMAGED : err;
 }
@@ -319,6 +328,8 @@ static void start(struct flame_reader *rd)
 	char *end = NULL;
 
 	st->cpu_type = v8_type(rd, "cpu-profile", "us", FLAME_VALUE_WALL);
+	st->stacks.type = v8_type(rd, "stack-samples", "us", FLAME_VALUE_WALL);
+	st->stacks.tasks = &st->tasks;
 	st->sum.type = v8_type(rd, "events", "us", FLAME_VALUE_WALL);
 	st->sum.tasks = &st->tasks;
 	st->events.batch_max = CHROME_BATCH;
@@ -396,7 +407,7 @@ static int read(struct flame_reader *rd)
 		return err;
 	broken = err && !is_complete(&st->json, array);
 	if (broken) {
-		bool kept = st->nr_events || st->nr_profiles;
+		bool kept = st->nr_events || st->nr_profiles || st->stacks.nr_samples;
 
 		err = flame_json_report(&st->json, rd, kept);
 		if (err)
@@ -406,6 +417,8 @@ static int read(struct flame_reader *rd)
 		return flame_fail(rd, FLAME_EARG, "there is no CPU profile %s in it: it has %zu", rd->options->profile,
 				  st->nr_profiles);
 	err = end_profiles(rd);
+	if (!err && (st->stacks.has_time || !st->nr_events))
+		err = chrome_frames_add(rd, &st->stacks);
 	if (!err)
 		err = sum_events(rd);
 	tell_profiles(rd);
@@ -428,6 +441,7 @@ static void release(struct flame_reader *rd)
 	chrome_tasks_release(&st->tasks);
 	chrome_order_release(&st->events);
 	chrome_sum_release(&st->sum);
+	chrome_frames_release(&st->stacks);
 	chrome_record_release(&st->record);
 	flame_cache_release(&st->frames);
 	flame_json_release(&st->json);

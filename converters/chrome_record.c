@@ -80,6 +80,15 @@ static int read_id(const struct context *c)
 	return skip_rest(c->json, token);
 }
 
+static int read_frame(const struct context *c)
+{
+	enum flame_json_token token = flame_json_next(c->json);
+
+	if (token == FLAME_JSON_STRING || token == FLAME_JSON_NUMBER)
+		return keep_text(c, &c->r->frame);
+	return skip_rest(c->json, token);
+}
+
 static int read_name(const struct context *c)
 {
 	return read_text(c, &c->r->name);
@@ -238,6 +247,12 @@ static int read_dur(const struct context *c)
 	return read_time(c, &c->r->dur, &c->r->has_dur);
 }
 
+/* The thread's own time, where that is all there is. */
+static int read_tdur(const struct context *c)
+{
+	return read_time(c, &c->r->tdur, &c->r->has_tdur);
+}
+
 static int read_pid(const struct context *c)
 {
 	return read_task_id(c, &c->r->pid);
@@ -250,9 +265,9 @@ static int read_tid(const struct context *c)
 
 static void reset(struct chrome_record *r)
 {
-	r->name.len = r->id.len = r->arg_name.len = 0;
+	r->name.len = r->id.len = r->arg_name.len = r->frame.len = 0;
 	r->phase = 0;
-	r->has_ts = r->has_dur = r->has_start = r->has_end = false;
+	r->has_ts = r->has_dur = r->has_tdur = r->has_start = r->has_end = false;
 	r->pid = r->tid = 0;
 	r->arg_line = 0;
 	r->nr_samples = r->nr_deltas = 0;
@@ -264,12 +279,20 @@ int chrome_record_read(struct flame_reader *rd, struct flame_json *json, struct 
 {
 	static const struct member members[] = {
 		{ "name", 4, read_name }, { "ph", 2, read_phase }, { "ts", 2, read_ts }, { "dur", 3, read_dur },
-		{ "pid", 3, read_pid }, { "tid", 3, read_tid }, { "args", 4, read_args }, { "id", 2, read_id }, { NULL, 0, NULL },
+		{ "tdur", 4, read_tdur },
+		{ "pid", 3, read_pid }, { "tid", 3, read_tid }, { "args", 4, read_args }, { "id", 2, read_id }, { "sf", 2, read_frame },
+		{ NULL, 0, NULL },
 	};
 	struct context c = { rd, json, r };
+	int err;
 
 	reset(r);
-	return read_object(&c, members);
+	err = read_object(&c, members);
+	if (!r->has_dur && r->has_tdur) {
+		r->dur = r->tdur;
+		r->has_dur = true;
+	}
+	return err;
 }
 
 bool chrome_record_is(const struct chrome_record *r, const char *name)
@@ -282,6 +305,7 @@ void chrome_record_release(struct chrome_record *r)
 	free(r->name.s);
 	free(r->id.s);
 	free(r->arg_name.s);
+	free(r->frame.s);
 	free(r->samples);
 	free(r->deltas);
 	v8_tree_release(&r->nodes);

@@ -17,9 +17,10 @@ struct chrome_record {
 	struct chrome_text name;	/* with room for CHROME_NAME_SPARE more */
 	struct chrome_text id;
 	struct chrome_text arg_name;
+	struct chrome_text frame;	/* sf: of a sample */
 	char phase;			/* 0: none, or no letter */
-	bool has_ts, has_dur, has_start, has_end;
-	int64_t ts, dur, start, end;	/* ns */
+	bool has_ts, has_dur, has_tdur, has_start, has_end;
+	int64_t ts, dur, tdur, start, end;	/* ns */
 	int64_t pid, tid;		/* below 0: the row of a text */
 	int64_t arg_line;
 	struct v8_tree nodes;		/* of ProfileChunk and CpuProfile, as the samples and their times */

@@ -14,6 +14,7 @@
 
 /* An event that has begun. */
 struct chrome_open {
+	int64_t begun;
 	int64_t end;		/* INT64_MAX: of a B */
 	int64_t self;
 	flame_frame frame;
@@ -61,12 +62,38 @@ static int advance(struct flame_reader *rd, struct chrome_sum *sum, int64_t at)
 	return err;
 }
 
+/* An E that no open event has: its B may still come, at the same time. */
+static void remember_early(struct chrome_sum *sum, const struct chrome_event *e)
+{
+	sum->nr_unopened++;
+	if (sum->early_ts != e->ts)
+		sum->nr_early = 0;
+	sum->early_ts = e->ts;
+	if (e->frame && sum->nr_early < CHROME_EARLY_MAX)
+		sum->early[sum->nr_early++] = e->frame;
+}
+
+/* Return: whether the E of a B stood before it: the event takes no time. */
+static bool has_early_end(struct chrome_sum *sum, const struct chrome_event *e)
+{
+	for (size_t i = 0; e->dur == CHROME_BEGIN && e->ts == sum->early_ts && i < sum->nr_early; i++) {
+		if (sum->early[i] != e->frame)
+			continue;
+		sum->early[i] = sum->early[--sum->nr_early];
+		sum->nr_unopened--;
+		return true;
+	}
+	return false;
+}
+
 static int begin_event(struct flame_reader *rd, struct chrome_sum *sum, const struct chrome_event *e)
 {
 	struct chrome_open *o;
 	flame_stack caller;
 	int64_t end;
 
+	if (has_early_end(sum, e))
+		return 0;
 	if (!array_reserve((void **)&sum->open, &sum->room_open, sum->nr_open + 1, sizeof(*sum->open)))
 		return FLAME_ENOMEM;
 	if (e->dur < 0)
@@ -76,7 +103,7 @@ static int begin_event(struct flame_reader *rd, struct chrome_sum *sum, const st
 	caller = sum->nr_open ? sum->open[sum->nr_open - 1].stack : chrome_task_root(rd, sum->tasks, e->thread);
 	o = &sum->open[sum->nr_open++];
 	*o = (struct chrome_open){
-		.end = end, .frame = e->frame, .stack = flame_stack_push(rd->profile, caller, e->frame),
+		.begun = e->ts, .end = end, .frame = e->frame, .stack = flame_stack_push(rd->profile, caller, e->frame),
 	};
 	return o->stack ? 0 : flame_profile_error(rd->profile);
 }
@@ -91,16 +118,26 @@ static int move_open(struct flame_reader *rd, const struct chrome_sum *sum, stru
 	return err;
 }
 
-/* Close the open event at @at, and B events inside it, whose E is missing. X events that last longer stay. */
+/*
+ * Whether @o, inside @closed which ends now, goes on: an X event that lasts longer, or a B at this very time, which
+ * comes after the event that ends, whatever their order in the file.
+ */
+static bool outlives(const struct chrome_sum *sum, const struct chrome_open *o, const struct chrome_open *closed)
+{
+	return o->end != INT64_MAX ? o->end > sum->now : o->begun == sum->now && closed->begun < sum->now;
+}
+
+/* Close the open event at @at, and B events inside it, whose E is missing. */
 static int close_at(struct flame_reader *rd, struct chrome_sum *sum, size_t at)
 {
+	const struct chrome_open closed = sum->open[at];
 	size_t kept = at, nr = sum->nr_open;
 	int err = 0;
 
 	for (size_t i = at; !err && i < nr; i++) {
 		struct chrome_open *o = &sum->open[i];
 
-		if (i > at && o->end != INT64_MAX && o->end > sum->now) {
+		if (i > at && outlives(sum, o, &closed)) {
 			err = move_open(rd, sum, o, kept ? sum->open[kept - 1].stack :
 							   chrome_task_root(rd, sum->tasks, sum->thread));
 			sum->open[kept++] = *o;
@@ -124,7 +161,7 @@ static int end_event(struct flame_reader *rd, struct chrome_sum *sum, const stru
 		if (o->end == INT64_MAX && (!e->frame || o->frame == e->frame))
 			return close_at(rd, sum, i - 1);
 	}
-	sum->nr_unopened++;
+	remember_early(sum, e);
 	return 0;
 }
 
@@ -150,6 +187,7 @@ static int add_event(struct flame_reader *rd, struct chrome_sum *sum, const stru
 		err = end_thread(rd, sum);
 		sum->thread = e->thread;
 		sum->now = e->ts;
+		sum->nr_early = 0;
 	}
 	if (!err)
 		err = advance(rd, sum, e->ts);

@@ -10,6 +10,8 @@
 
 struct chrome_open;
 
+#define CHROME_EARLY_MAX 16	/* events E at one time whose B may still come */
+
 /* Zero initialised but for what is marked as the user's; release with chrome_sum_release(). */
 struct chrome_sum {
 	struct chrome_tasks *tasks;	/* user's, borrowed */
@@ -21,6 +23,9 @@ struct chrome_sum {
 	int64_t now;
 	struct chrome_open *open;
 	size_t nr_open, room_open;
+	int64_t early_ts;
+	flame_frame early[CHROME_EARLY_MAX];
+	size_t nr_early;
 };
 
 /* All of @events are added: add the samples that they are. Return: 0 or a failure. */

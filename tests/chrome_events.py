@@ -143,10 +143,11 @@ def trace(rng):
 # ---- sums ----
 
 class Clock:
-    """A thread's open events as time goes by: [end, name, path], FOREVER for a B."""
+    """A thread's open events as time goes by: [end, name, path, begun], FOREVER for a B."""
 
     def __init__(self, out, root, window):
         self.open, self.out, self.root, self.window, self.now = [], out, root, window, None
+        self.early = None, []
 
     def give(self, until):
         start, end = max(self.now, self.window[0]), min(until, self.window[1])
@@ -160,18 +161,31 @@ class Clock:
             self.open.pop()
         self.give(until)
 
-    def begin(self, end, name):
+    def begin(self, end, name, begun):
         above = self.open[-1][2] if self.open else self.root
-        self.open.append([end, name, above + (name,)])
+        self.open.append([end, name, above + (name,), begun])
 
-    def end(self, name):
+    def begin_b(self, name, ts):
+        """An E that was not wanted may stand before its B at the same time."""
+        if self.early[0] == ts and name in self.early[1]:
+            self.early[1].remove(name)
+        else:
+            self.begin(FOREVER, name, ts)
+
+    def end(self, name, ts):
         for at in range(len(self.open) - 1, max(len(self.open) - 1025, -1), -1):
             if self.open[at][0] == FOREVER and name in (None, self.open[at][1]):
-                inner = [x for x in self.open[at + 1:] if x[0] != FOREVER and x[0] > self.now]
+                after = self.open[at][3] < self.now
+                inner = [x for x in self.open[at + 1:]
+                         if (x[0] > self.now if x[0] != FOREVER else after and x[3] == self.now)]
                 self.open[at:] = []
-                for end, inner_name, _ in inner:
-                    self.begin(end, inner_name)
+                for end, inner_name, _, begun in inner:
+                    self.begin(end, inner_name, begun)
                 return
+        if self.early[0] != ts:
+            self.early = ts, []
+        if name is not None and len(self.early[1]) < 16:
+            self.early[1].append(name)
 
     def finish(self):
         while self.open:
@@ -194,9 +208,11 @@ def sums(events, names, by_thread, window):
         for ph, ts, dur, name in found:
             clock.run(ts)
             if ph == 'E':
-                clock.end(name)
+                clock.end(name, ts)
+            elif ph == 'B':
+                clock.begin_b(name, ts)
             else:
-                clock.begin(FOREVER if ph == 'B' else ts + dur, name)
+                clock.begin(ts + dur, name, ts)
         clock.finish()
     return {';'.join(path): Decimal(ns) / 1000 for path, ns in out.items() if ns}
 
