@@ -186,7 +186,6 @@ static int add_event(struct flame_reader *rd, struct chrome_sum *sum, const stru
 	if (e->thread != sum->thread) {
 		err = end_thread(rd, sum);
 		sum->thread = e->thread;
-		sum->now = e->ts;
 		sum->nr_early = 0;
 	}
 	if (!err)

@@ -549,7 +549,7 @@ static bool is_instruction(struct flame_span line)
 	if (i != 17 || line.len <= i || line.s[i] != '\t')
 		return false;
 	symbol = span_trim(span_from(line, i));
-	return !cut_group(&symbol, &module) || !module.len || (module.s[0] != '/' && module.s[0] != '[');
+	return !span_cut_group(&symbol, &module) || !module.len || (module.s[0] != '/' && module.s[0] != '[');
 }
 
 bool perf_is_branch_text(struct flame_span line)
