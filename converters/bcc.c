@@ -443,6 +443,7 @@ static int read(struct flame_reader *rd)
 		err = read_line(rd, line);
 	if (!err)
 		err = end_record(rd);
+	bpf_text_check_end(rd);
 	return bpf_text_end(&st->text, rd, err);
 }
 

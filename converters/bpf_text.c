@@ -432,6 +432,13 @@ int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason)
 	return 0;
 }
 
+/* What prints these ends each line: half a number is a wrong number. */
+void bpf_text_check_end(struct flame_reader *rd)
+{
+	if (!rd->diag->damaged && flame_input_ends_in_line(rd->input))
+		flame_damaged(rd, "the last line does not end: it is cut off, and the number in it may be wrong");
+}
+
 void bpf_text_release(struct bpf_text *t)
 {
 	for (size_t i = 0; i < sizeof(t->lines) / sizeof(*t->lines); i++)

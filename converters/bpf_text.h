@@ -51,6 +51,8 @@ struct bpf_text {
 	bool has_paths;			/* some path was added */
 };
 
+/* All lines were read: tell if the last one has no end. */
+void bpf_text_check_end(struct flame_reader *rd);
 /* Return: 0 or FLAME_ENOMEM. */
 int bpf_text_init(struct bpf_text *t, struct flame_reader *rd);
 /*

@@ -656,7 +656,10 @@ static int read_lines(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_hist(rd);
-	return err || !st->open ? err : end_key(rd);
+	if (!err && st->open)
+		err = end_key(rd);
+	bpf_text_check_end(rd);
+	return err;
 }
 
 /* JSON. */
