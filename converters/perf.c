@@ -475,6 +475,7 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	struct flame_span place = span_trim(line), file;
 	struct flame_frame_info info;
 	flame_frame *frame;
+	bool has_place;
 	int64_t nr;
 
 	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
@@ -486,13 +487,12 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	if (info.kind == FLAME_USER && span_ends(place, " (inlined)"))
 		info.kind = FLAME_INLINED;
 	place = span_to(span_to(place, span_find(place, " (inlined)")), span_find(place, " (discriminator"));
-	if ((rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr)) {
-		info.file = rd->options->places ? flame_intern(rd->profile, file.s, file.len) : info.file;
-		info.line = rd->options->places ? (uint32_t)nr : info.line;
-		if (!rd->options->places)
-			info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
-	}
+	has_place = (rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr);
+	if (has_place && !rd->options->places)
+		info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
 	*frame = info.name ? flame_frame_row(rd->profile, &info) : 0;
+	if (*frame && has_place && rd->options->places)
+		flame_frame_place(rd->profile, frame, file, (uint32_t)nr);
 	return *frame ? 0 : FLAME_ENOMEM;
 }
 

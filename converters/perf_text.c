@@ -353,20 +353,43 @@ static bool parse_usual_header(struct flame_span line, struct perf_header *h)
 	return h->comm.len <= MAX_COMM;
 }
 
-/* "comm [003] 1031.002559:", where -F leaves the ids out. */
+/* "1031.002559:", of micro- or nanoseconds, as perf prints times. */
+static bool is_exact_time(struct flame_span word)
+{
+	const char *point = memchr(word.s, '.', word.len);
+	size_t nr = point ? (size_t)(word.s + word.len - point) - 2 : 0;
+
+	return nr == 6 || nr == 9;
+}
+
+/* "sleep-1234", as ftrace and trace-cmd write the task: theirs is another format. */
+static bool is_ftrace_task(struct flame_span comm)
+{
+	size_t i = comm.len;
+
+	while (i && is_digit(comm.s[i - 1]))
+		i--;
+	return i > 1 && i < comm.len && comm.s[i - 1] == '-';
+}
+
+/* "comm [003] 1031.002559:", where -F leaves the ids out, and perhaps the processor. */
 static bool parse_idless_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span rest = line, word, last = EMPTY;
+	struct flame_span rest = line, word, cpu = EMPTY;
 
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
-		if (is_cpu(last) && parse_time(word, &header->time)) {
-			header->comm = span_trim((struct flame_span){ line.s, (size_t)(last.s - line.s) });
+		if ((cpu.len || is_exact_time(word)) && parse_time(word, &header->time)) {
+			header->comm = span_trim((struct flame_span){ line.s, (size_t)((cpu.len ? cpu.s : word.s) - line.s) });
 			header->ids_end = header->comm.s + header->comm.len;
 			header->has_time = true;
 			parse_behind_time(line.s, rest, header);
-			return header->comm.len && header->comm.len <= MAX_COMM && header->event.len;
+			return header->comm.len && header->comm.len <= MAX_COMM && header->event.len &&
+			       !is_ftrace_task(header->comm);
 		}
-		last = word;
+		if (is_cpu(word))
+			cpu = word;
+		else if (!is_misc(word))
+			cpu.len = 0;
 	}
 	return false;
 }

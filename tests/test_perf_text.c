@@ -70,6 +70,8 @@ static const struct header_case headers[] = {
 	{ "app 12 [000] 1.5: 7 cycles: cgroup: /x.scope", "app", -1, 12, 1500000000, 7, "cycles", "cgroup: /x.scope" },
 	/* Without ids, and without a time. */
 	{ "a b [000] 1.5: 7 sched:x: next=c 13 [001] 2.5: 9 f:", "a b", -1, -1, 1500000000, 7, "sched:x", "next=c 13 [001] 2.5: 9 f:" },
+	{ "a b [000] KU 1.5: 7 sched:x: y", "a b", -1, -1, 1500000000, 7, "sched:x", "y" },
+	{ "a b 1.500000: 7 sched:x: next=c 13 [001] 2.5: 9 f:", "a b", -1, -1, 1500000000, 7, "sched:x", "next=c 13 [001] 2.5: 9 f:" },
 	{ "   a b [000] 1.5: 7 cycles:  4005 f+0x1 (/a b)", "a b", -1, -1, 1500000000, 7, "cycles", "4005 f+0x1 (/a b)" },
 	{ "a b    12 [000] 7 probe:f: (4005) s=\"u 13 [001] 2.5: 9 f:\"", "a b", -1, 12, -1, 7, "probe:f", "(4005) s=\"u 13 [001] 2.5: 9 f:\"" },
 	{ "#3 12 [000] 1.5: 7 cycles:", "#3", -1, 12, 1500000000, 7, "cycles", "" },
@@ -147,7 +149,7 @@ static void test_records(void **state)
 static void test_not_headers(void **state)
 {
 	static const char *const lines[] = {
-		"", " ", "app", "app 12", "12", "\t4005d0 f+0x1 (/x)", " 4005d0 f+0x1 (/x)", "a;b;c 12", "# app 12 cycles",
+		"", " ", "app", "app 12", "          sleep-1234  [001] 5.123456: sys_enter: NR 1", "12", "\t4005d0 f+0x1 (/x)", " 4005d0 f+0x1 (/x)", "a;b;c 12", "# app 12 cycles",
 		"ABI:2 AX:0x1", "app 12 [000] 1.5 7 cycles", "app x 1.5: cycles:", "app 99999999999 [000] 1.5 cycles:",
 		"0x1/0x2/P/-/-/0", "  file.c:12", "app 12 [0x] 1.5: cycles:",
 	};
