@@ -536,6 +536,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_austin_converter = {
 	.name = "austin",
 	.summary = "text and binary files (MOJO) of austin",
+	.choices = FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.prepare = prepare,

@@ -1167,7 +1167,8 @@ const struct flame_converter flame_jfr_converter = {
 	.name = "jfr",
 	.binary = true,
 	.summary = "recordings of Java Flight Recorder and async-profiler (.jfr)",
-	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LEAK,
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LEAK |
+		   FLAME_CHOICE_SIMPLE | FLAME_CHOICE_JAVA | FLAME_CHOICE_BCI,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read_recording,

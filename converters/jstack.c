@@ -277,7 +277,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_jstack_converter = {
 	.name = "jstack",
 	.summary = "thread dumps of a JVM, many in one file",
-	.choices = FLAME_CHOICE_STATE,
+	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_SIMPLE | FLAME_CHOICE_JAVA,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.probe = probe,

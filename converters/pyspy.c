@@ -622,7 +622,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_pyspy_converter = {
 	.name = "pyspy",
 	.summary = "raw text and dumps of py-spy",
-	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_IDLE,
+	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_IDLE | FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.kinds_written = FLAME_KIND_BIT(FLAME_TASK),	/* a process' frame is told from a function's */

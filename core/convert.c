@@ -377,6 +377,24 @@ static int no_samples(struct job *job)
 	return FLAME_EEMPTY;
 }
 
+static void note_names(struct flame_reader *rd)
+{
+	const struct flame_read_options *o = rd->options;
+	const struct { bool asked; enum flame_choice choice; const char *name, *instead; } names[] = {
+		{ o->simple_names, FLAME_CHOICE_SIMPLE, "simple-names", "" },
+		{ o->dot, FLAME_CHOICE_JAVA, "dot", "" },
+		/* A report asks for it in any case. */
+		{ o->normalize_names && !o->places, FLAME_CHOICE_JAVA, "normalize-names", "; --strip-ids goes for all formats" },
+		{ o->bci, FLAME_CHOICE_BCI, "bci", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (names[i].asked && !(rd->converter->choices & names[i].choice))
+			flame_note(rd, "--%s changes nothing here: names of %s are taken as they are%s", names[i].name,
+				   rd->converter->name, names[i].instead);
+	}
+}
+
 /* An option that is ignored in silence would have its user believe that it was not. */
 static void note_unheeded(struct flame_reader *rd)
 {
@@ -396,6 +414,7 @@ static void note_unheeded(struct flame_reader *rd)
 			flame_note(rd, "--%s changes nothing here: %s holds nothing that it could choose by",
 				   choices[i].name, rd->converter->name);
 	}
+	note_names(rd);
 	if (o->count && rd->converter->counted)
 		flame_note(rd, "--count changes nothing here: the values are counts already");
 }

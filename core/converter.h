@@ -125,7 +125,7 @@ struct flame_write_options {
 
 #define FLAME_PIECE_HEAD 128	/* what is seen of each piece before it is read */
 
-/* The options that choose samples and that not every format has something for. */
+/* The options that choose samples, and those that shorten names, for which not every format has something. */
 enum flame_choice {
 	FLAME_CHOICE_TIME = 1 << 0,
 	FLAME_CHOICE_STATE = 1 << 1,
@@ -134,6 +134,9 @@ enum flame_choice {
 	FLAME_CHOICE_LEAK = 1 << 4,
 	FLAME_CHOICE_OFFCPU = 1 << 5,
 	FLAME_CHOICE_IDLE = 1 << 6,
+	FLAME_CHOICE_SIMPLE = 1 << 7,	/* --simple-names */
+	FLAME_CHOICE_JAVA = 1 << 8,	/* --dot, --normalize-names */
+	FLAME_CHOICE_BCI = 1 << 9,
 };
 
 /*

@@ -523,7 +523,7 @@ static const struct option options[] = {
 	{ "dot", 0, FLAG, STACKS, NULL, "packages with dots: java.lang.Thread.run", FIELD(read.dot), NULL },
 	{ "normalize-names", 0, FLAG, STACKS, NULL, "no numbers in the names of lambdas and hidden classes", FIELD(read.normalize_names), NULL },
 	{ "raw-names", 0, FLAG, STACKS | RECORD, NULL, "keep argument lists and all else of names", FIELD(read.raw_names), NULL },
-	{ "demangle", 0, FLAG, ALL, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
+	{ "demangle", 0, FLAG, STACKS, NULL, "demangle C++ and Rust names", FIELD(read.demangle), NULL },
 	{ "symbols", 0, TEXT, SAMPLES, "DIR", "look for the recorded programs and their debug files here first", FIELD(read.symbol_dir), NULL },
 	{ "symfs", 0, TEXT, ALL, "DIR", "the recorded programs are below DIR, as on the machine that was recorded", FIELD(read.symfs), NULL },
 	{ "kallsyms", 0, TEXT, ALL, "FILE", "symbols of the recorded kernel, a copy of its /proc/kallsyms", FIELD(read.kallsyms), NULL },
