@@ -414,13 +414,11 @@ int bpf_text_init(struct bpf_text *t, struct flame_reader *rd)
 	return t->feeder ? 0 : FLAME_ENOMEM;
 }
 
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err)
+int bpf_text_end(struct bpf_text *t, int err)
 {
 	int ended = flame_feeder_free(t->feeder);
 
 	t->feeder = NULL;
-	if (ended == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
 	return err ? err : ended;
 }
 

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/diag.h"
 #include "../core/hash.h"
 #include "../core/json.h"
 #include "../core/meta.h"
@@ -78,6 +79,7 @@ struct state {
 
 	/* The key at hand. */
 	bool open;		/* its value is still to come */
+	uint64_t key_line;
 	bool has_stack;		/* perhaps an empty one */
 	bool is_hist;		/* buckets follow */
 	int64_t buckets;
@@ -547,7 +549,7 @@ static int drop_key(struct flame_reader *rd)
 	if (!st->open)
 		return 0;
 	reset_key(st);
-	return flame_skip(rd, "a key without a value");
+	return flame_skip_at(rd, "a key without a value", st->key_line, 1);
 }
 
 /* The same at the end of the input: it is cut off. */
@@ -599,6 +601,7 @@ static int open_key(struct flame_reader *rd, struct flame_span line, size_t name
 	if (st->maps[st->map - 1].hash != last)
 		end_print(st);
 	st->open = true;
+	st->key_line = flame_input_line_nr(rd->input);
 	return read_parts(rd, (struct flame_span){ line.s + name + 1, line.len - name - 1 }, true);
 }
 
@@ -896,7 +899,7 @@ static int read(struct flame_reader *rd)
 		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
 	if (!err)
 		err = st->json ? read_json(rd) : read_lines(rd);
-	return bpf_text_end(&st->text, rd, err);
+	return bpf_text_end(&st->text, err);
 }
 
 static void release(struct flame_reader *rd)

@@ -95,6 +95,7 @@ struct state {
 	struct flame_native_namer namer;
 
 	int64_t first, last;		/* times of samples, ns; 0: none yet */
+	bool no_memory;			/* for some frame */
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
@@ -157,6 +158,10 @@ static bool find_line(struct flame_reader *rd, struct flame_span line, uint32_t 
 	if (!perf_parse_frame(line, &f))
 		return false;
 	*value = line_frames(rd, &f);
+	if (!*value) {
+		st->no_memory = true;
+		return false;
+	}
 	flame_cache_put(&st->lines, line.s, line.len, hash, *value);
 	/* Values that stood for several frames went with the old generation. */
 	if (st->lines.generation != generation && !(*value & MANY_FRAMES))
@@ -195,15 +200,12 @@ static int add_sample(struct flame_reader *rd, flame_stack stack)
 {
 	struct state *st = rd->state;
 	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
-	int err;
 
+	if (st->no_memory)
+		return FLAME_ENOMEM;
 	if (st->too_big)
 		return flame_fail(rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
-	err = flame_sample_add(rd->profile, &s);
-	/* Without a place: the sum is full, whichever sample came last. */
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
-	return err;
+	return flame_sample_add(rd->profile, &s);
 }
 
 static int close_sample(struct flame_reader *rd)

@@ -201,8 +201,6 @@ int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, f
 		if (sample.value)
 			err = flame_sample_add(rd->profile, &sample);
 	}
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
 	return err;
 }
 

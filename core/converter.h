@@ -182,6 +182,11 @@ struct flame_converter {
 	bool writes_by_turns;		/* with options->threads, so that none is needed that only hands on to the file */
 	/* Optional: fold slice state @from into @rd's before finish(). */
 	void (*join)(struct flame_reader *rd, const void *from);
+	/*
+	 * Optional: whether what comes behind slice state @slice is to be read as prepare(), which left @prepared, had it.
+	 * Where it is not, the input is read again, by one thread.
+	 */
+	bool (*goes_on)(const void *prepared, const void *slice);
 };
 
 /* All converters, ended by NULL. */

@@ -19,6 +19,13 @@ void flame_diag_release(struct flame_diag *diag)
 	*diag = (struct flame_diag){ 0 };
 }
 
+void flame_diag_forget(struct flame_diag *diag, size_t nr)
+{
+	while (diag->nr_messages > nr)
+		free(diag->messages[--diag->nr_messages].text);
+	diag->nr_skips = 0;
+}
+
 static void add_text(struct flame_diag *diag, enum flame_severity severity, uint64_t line, char *text)
 {
 	if (!text || !array_reserve((void **)&diag->messages, &diag->room_messages, diag->nr_messages + 1,
@@ -106,8 +113,12 @@ static void add_skip(struct flame_diag *diag, const struct flame_skip *skip)
 
 int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr)
 {
-	if (rd->options->strict)
-		return flame_fail(rd, FLAME_EFORMAT, "%s (--strict)", reason);
+	char *text;
+
+	if (rd->options->strict) {
+		add_text(rd->diag, FLAME_ERROR, line, asprintf(&text, "%s (--strict)", reason) < 0 ? NULL : text);
+		return FLAME_EFORMAT;
+	}
 	add_skip(rd->diag, &(struct flame_skip){ reason, line, nr });
 	return 0;
 }

@@ -14,6 +14,8 @@ struct flame_skip {
 void flame_diag_join(struct flame_diag *diag, struct flame_diag *from);
 /* flame_skip() for @nr records, the first at @line. */
 int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr);
+/* Drop all messages but the first @nr, and what has been skipped. */
+void flame_diag_forget(struct flame_diag *diag, size_t nr);
 /* Turn the counted skips into one warning a reason. */
 void flame_diag_report_skips(struct flame_diag *diag);
 
