@@ -669,11 +669,17 @@ static int read_lines(struct flame_reader *rd)
 
 struct document {
 	char type[16];
+	bool early_data;	/* before the type */
 };
 
 static bool is_type(const struct document *doc, const char *type)
 {
 	return !strcmp(doc->type, type);
+}
+
+static bool is_map(const struct document *doc)
+{
+	return is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
 }
 
 /* Numbers of a document of type stats are of avg(). */
@@ -684,11 +690,14 @@ static enum form number_form(const struct document *doc)
 
 static int add_json_number(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
 {
+	struct flame_number fraction;
 	int64_t value;
 
-	if (!flame_json_int(json, &value))
-		return too_big(rd);
-	return add_value(rd, number_form(doc), value);
+	if (flame_json_int(json, &value))
+		return add_value(rd, number_form(doc), value);
+	if (flame_json_decimal(json, &fraction) == FLAME_NUMBER_OK)
+		return flame_skip(rd, "a value that is not a whole number");
+	return too_big(rd);
 }
 
 /* A number that a double does not hold is written as a string. */
@@ -820,7 +829,7 @@ static void read_json_lost(struct flame_reader *rd, struct flame_json *json)
 /* A member of a document. */
 static int read_json_member(struct flame_reader *rd, struct flame_json *json, struct document *doc)
 {
-	bool maps = is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
+	bool maps = is_map(doc);
 	enum flame_json_token token;
 	size_t n;
 
@@ -840,6 +849,7 @@ static int read_json_member(struct flame_reader *rd, struct flame_json *json, st
 		return 0;
 	}
 	if (!maps || !flame_json_is(json, "data")) {
+		doc->early_data |= !doc->type[0] && flame_json_is(json, "data");
 		flame_json_skip(json);
 		return 0;
 	}
@@ -866,6 +876,8 @@ static int read_documents(struct flame_reader *rd, struct flame_json *json)
 		}
 		while (!err && flame_json_next(json) == FLAME_JSON_KEY)
 			err = read_json_member(rd, json, &doc);
+		if (!err && doc.early_data && (is_map(&doc) || is_type(&doc, "lost_events")))
+			err = flame_skip(rd, "\"data\" before \"type\", which bpftrace writes first");
 		st->nr_full += is_type(&doc, "helper_error");
 	}
 	return err;

@@ -373,8 +373,11 @@ static int no_samples(struct job *job)
 		return FLAME_EEMPTY;
 	}
 	if (job->rd.options->state && job->rd.converter->choices & FLAME_CHOICE_STATE) {
-		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples of threads in the state '%s' that --state gives",
-			       job->rd.options->state);
+		char *others = flame_diag_states(job->rd.diag);
+
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples of threads in the state '%s' that --state gives%s",
+			       job->rd.options->state, others ? others : "");
+		free(others);
 		return FLAME_EEMPTY;
 	}
 	if (job->rd.options->from)
@@ -519,6 +522,8 @@ static int read_slices(struct job *job)
 	flame_diag_report_skips(job->rd.diag);
 	if (!err && !flame_nr_samples(job->profile))
 		return no_samples(job);
+	if (!err && job->rd.options->state && c->choices & FLAME_CHOICE_STATE)
+		flame_diag_report_states(job->rd.diag, job->rd.options->state);
 	if (err)
 		hint_format(job);
 	return err;

@@ -136,6 +136,14 @@ static const char *set_columns(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_state(struct tool *tool, const char *value)
+{
+	if (strspn(value, ", ") == strlen(value))
+		return "wants a state, or several: A,B";
+	tool->read.state = value;
+	return NULL;
+}
+
 /* strtod() also takes hexadecimal, infinity and nan. */
 static bool is_decimal(const char *value)
 {
@@ -506,7 +514,7 @@ static const struct option options[] = {
 	{ "no-comm", 0, CUSTOM, SAMPLES, NULL, "no root frame for the command", 0, set_no_comm },
 	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
 	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
-	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state, or these: A,B", FIELD(read.state), NULL },
+	{ "state", 0, CUSTOM, ALL, "STATE", "only samples of threads in this state, or these: A,B", 0, set_state },
 	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
 	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
 	{ "kernel", 0, CUSTOM, TEXT_MARKS, NULL, "mark kernel frames with _[k]", 0, set_kernel },
