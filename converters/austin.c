@@ -448,8 +448,6 @@ static int read(struct flame_reader *rd)
 		err = austin_mojo_read(rd, read_line);
 	while (!st->mojo && !err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (err == FLAME_EOVERFLOW)
-		return flame_fail(rd, err, "austin: the sum of the values does not fit 64 bits");
 	return err;
 }
 

@@ -443,7 +443,8 @@ static int read(struct flame_reader *rd)
 		err = read_line(rd, line);
 	if (!err)
 		err = end_record(rd);
-	return bpf_text_end(&st->text, rd, err);
+	bpf_text_check_end(rd);
+	return bpf_text_end(&st->text, err);
 }
 
 static void release(struct flame_reader *rd)
@@ -557,6 +558,14 @@ static void join(struct flame_reader *rd, const void *from)
 	st->nr_negative += ((const struct state *)from)->nr_negative;
 }
 
+/* Another tool's first line tells what all values behind it are. */
+static bool goes_on(const void *prepared, const void *slice)
+{
+	const struct state *before = prepared, *after = slice;
+
+	return before->tool == after->tool && !strcmp(before->event, after->event);
+}
+
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	const struct state *st = rd->state;
@@ -577,5 +586,6 @@ const struct flame_converter flame_bcc_converter = {
 	.release = release,
 	.split = split,
 	.join = join,
+	.goes_on = goes_on,
 	.finish = finish,
 };

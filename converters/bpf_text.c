@@ -414,13 +414,11 @@ int bpf_text_init(struct bpf_text *t, struct flame_reader *rd)
 	return t->feeder ? 0 : FLAME_ENOMEM;
 }
 
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err)
+int bpf_text_end(struct bpf_text *t, int err)
 {
 	int ended = flame_feeder_free(t->feeder);
 
 	t->feeder = NULL;
-	if (ended == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
 	return err ? err : ended;
 }
 
@@ -430,6 +428,13 @@ int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason)
 		return flame_skip(rd, reason);
 	flame_damaged(rd, "the input ends inside %s: it is cut off; what came before is used", what);
 	return 0;
+}
+
+/* What prints these ends each line: half a number is a wrong number. */
+void bpf_text_check_end(struct flame_reader *rd)
+{
+	if (!rd->diag->damaged && flame_input_ends_in_line(rd->input))
+		flame_damaged(rd, "the last line does not end: it is cut off, and the number in it may be wrong");
 }
 
 void bpf_text_release(struct bpf_text *t)

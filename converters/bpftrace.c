@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/diag.h"
 #include "../core/hash.h"
 #include "../core/json.h"
 #include "../core/meta.h"
@@ -78,6 +79,7 @@ struct state {
 
 	/* The key at hand. */
 	bool open;		/* its value is still to come */
+	uint64_t key_line;
 	bool has_stack;		/* perhaps an empty one */
 	bool is_hist;		/* buckets follow */
 	int64_t buckets;
@@ -547,7 +549,7 @@ static int drop_key(struct flame_reader *rd)
 	if (!st->open)
 		return 0;
 	reset_key(st);
-	return flame_skip(rd, "a key without a value");
+	return flame_skip_at(rd, "a key without a value", st->key_line, 1);
 }
 
 /* The same at the end of the input: it is cut off. */
@@ -599,6 +601,7 @@ static int open_key(struct flame_reader *rd, struct flame_span line, size_t name
 	if (st->maps[st->map - 1].hash != last)
 		end_print(st);
 	st->open = true;
+	st->key_line = flame_input_line_nr(rd->input);
 	return read_parts(rd, (struct flame_span){ line.s + name + 1, line.len - name - 1 }, true);
 }
 
@@ -656,18 +659,27 @@ static int read_lines(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_hist(rd);
-	return err || !st->open ? err : end_key(rd);
+	if (!err && st->open)
+		err = end_key(rd);
+	bpf_text_check_end(rd);
+	return err;
 }
 
 /* JSON. */
 
 struct document {
 	char type[16];
+	bool early_data;	/* before the type */
 };
 
 static bool is_type(const struct document *doc, const char *type)
 {
 	return !strcmp(doc->type, type);
+}
+
+static bool is_map(const struct document *doc)
+{
+	return is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
 }
 
 /* Numbers of a document of type stats are of avg(). */
@@ -678,11 +690,14 @@ static enum form number_form(const struct document *doc)
 
 static int add_json_number(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
 {
+	struct flame_number fraction;
 	int64_t value;
 
-	if (!flame_json_int(json, &value))
-		return too_big(rd);
-	return add_value(rd, number_form(doc), value);
+	if (flame_json_int(json, &value))
+		return add_value(rd, number_form(doc), value);
+	if (flame_json_decimal(json, &fraction) == FLAME_NUMBER_OK)
+		return flame_skip(rd, "a value that is not a whole number");
+	return too_big(rd);
 }
 
 /* A number that a double does not hold is written as a string. */
@@ -814,7 +829,7 @@ static void read_json_lost(struct flame_reader *rd, struct flame_json *json)
 /* A member of a document. */
 static int read_json_member(struct flame_reader *rd, struct flame_json *json, struct document *doc)
 {
-	bool maps = is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
+	bool maps = is_map(doc);
 	enum flame_json_token token;
 	size_t n;
 
@@ -834,6 +849,7 @@ static int read_json_member(struct flame_reader *rd, struct flame_json *json, st
 		return 0;
 	}
 	if (!maps || !flame_json_is(json, "data")) {
+		doc->early_data |= !doc->type[0] && flame_json_is(json, "data");
 		flame_json_skip(json);
 		return 0;
 	}
@@ -860,6 +876,8 @@ static int read_documents(struct flame_reader *rd, struct flame_json *json)
 		}
 		while (!err && flame_json_next(json) == FLAME_JSON_KEY)
 			err = read_json_member(rd, json, &doc);
+		if (!err && doc.early_data && (is_map(&doc) || is_type(&doc, "lost_events")))
+			err = flame_skip(rd, "\"data\" before \"type\", which bpftrace writes first");
 		st->nr_full += is_type(&doc, "helper_error");
 	}
 	return err;
@@ -893,7 +911,7 @@ static int read(struct flame_reader *rd)
 		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
 	if (!err)
 		err = st->json ? read_json(rd) : read_lines(rd);
-	return bpf_text_end(&st->text, rd, err);
+	return bpf_text_end(&st->text, err);
 }
 
 static void release(struct flame_reader *rd)

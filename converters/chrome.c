@@ -199,8 +199,10 @@ static int add_event(struct flame_reader *rd)
 		return 0;
 	if (!r->has_ts)
 		return flame_skip(rd, "an event has no time (ts)");
-	if (r->phase == 'X' && (!r->has_dur || r->dur < 0))
+	if (r->phase == 'X' && !r->has_dur)
 		return flame_skip(rd, "an event of phase X has no duration (dur)");
+	if (r->phase == 'X' && r->dur < 0)
+		return flame_skip(rd, "an event of phase X has a duration (dur) below 0");
 	/* A B's line may be missing at its E: then the innermost event is meant. */
 	if (r->phase != 'E' || (r->name.len && !rd->options->lines))
 		e.frame = event_frame(rd);

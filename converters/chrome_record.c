@@ -38,17 +38,14 @@ static int read_time(const struct context *c, int64_t *ns, bool *has)
 	return 0;
 }
 
-/* A number, or a text as the row of its string below 0. */
+/* A number, or a text as the row of its string below 0; so are numbers below 0, which would be others' rows. */
 static int read_task_id(const struct context *c, int64_t *id)
 {
 	enum flame_json_token token = flame_json_next(c->json);
 
-	if (token == FLAME_JSON_NUMBER) {
-		if (!flame_json_int(c->json, id) || *id < 0)
-			*id = 0;
+	if (token == FLAME_JSON_NUMBER && flame_json_int(c->json, id) && *id >= 0)
 		return 0;
-	}
-	if (token == FLAME_JSON_STRING)
+	if (token == FLAME_JSON_NUMBER || token == FLAME_JSON_STRING)
 		*id = -(int64_t)flame_intern(c->rd->profile, c->json->text.s, c->json->text.len);
 	return skip_rest(c->json, token);
 }

@@ -455,8 +455,6 @@ static int read(struct flame_reader *rd)
 	while (!err && st->nr_gone < st->nr_come)
 		err = feed_oldest(rd);
 	fed = flame_feeder_free(st->feeder);
-	if (fed == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the counts does not fit 64 bits");
 	return fed ? fed : err;
 }
 

@@ -751,10 +751,11 @@ static int find_first(struct flame_reader *rd)
 /* ---- From a chunk's sums to the profile ---- */
 
 /* Whether the thread was in the state that is asked for; without "STATE_", in any case. */
-static bool is_state(struct flame_span state, const char *wanted)
+static bool wants_state(struct flame_reader *rd, struct flame_span state)
 {
-	return span_in_list(state, wanted) ||
-	       (span_starts(state, "STATE_") && span_in_list(span_from(state, strlen("STATE_")), wanted));
+	if (span_starts(state, "STATE_") && rd->options->state && !span_in_list(state, rd->options->state))
+		state = span_from(state, strlen("STATE_"));
+	return flame_wants_state(rd, state);
 }
 
 /* async-profiler's samples of CPU time have a state of their own; the others are of wall-clock time. */
@@ -829,7 +830,7 @@ static bool resolve(struct flame_reader *rd, const struct sum *sum, struct flame
 
 	if (plan->has_state && (plan->kind->action == EXECUTION || rd->options->state))
 		state = jfr_pools_state(&st->pools, sum->state);
-	if (rd->options->state && !is_state(state, rd->options->state))
+	if (!wants_state(rd, state))
 		return false;
 	s->type = type_of(rd, plan, state);
 	if (st->chunk.damaged && sum->stack && !jfr_pools_has(&st->pools, JFR_STACKS, sum->stack)) {

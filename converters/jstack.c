@@ -45,13 +45,13 @@ struct state {
 static int end_thread(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	const char *want = rd->options->state;
+	const char *state = states[st->thread].name;
 
 	if (!st->in_thread)
 		return 0;
 	st->in_thread = false;
 	st->text.sample.type = st->types[st->thread];
-	if (want && !span_in_list((struct flame_span){ states[st->thread].name, strlen(states[st->thread].name) }, want)) {
+	if (!flame_wants_state(rd, (struct flame_span){ state, strlen(state) })) {
 		st->text.stack.nr = 0;
 		return 0;
 	}

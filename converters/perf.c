@@ -95,9 +95,11 @@ struct state {
 	struct flame_native_namer namer;
 
 	int64_t first, last;		/* times of samples, ns; 0: none yet */
+	bool no_memory;			/* for some frame */
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
+	bool any_deferred;		/* user parts of callchains stand for themselves, behind the samples */
 };
 
 #define NR_SEEN (1u << 14)
@@ -156,6 +158,10 @@ static bool find_line(struct flame_reader *rd, struct flame_span line, uint32_t 
 	if (!perf_parse_frame(line, &f))
 		return false;
 	*value = line_frames(rd, &f);
+	if (!*value) {
+		st->no_memory = true;
+		return false;
+	}
 	flame_cache_put(&st->lines, line.s, line.len, hash, *value);
 	/* Values that stood for several frames went with the old generation. */
 	if (st->lines.generation != generation && !(*value & MANY_FRAMES))
@@ -194,15 +200,12 @@ static int add_sample(struct flame_reader *rd, flame_stack stack)
 {
 	struct state *st = rd->state;
 	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
-	int err;
 
+	if (st->no_memory)
+		return FLAME_ENOMEM;
 	if (st->too_big)
 		return flame_fail(rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
-	err = flame_sample_add(rd->profile, &s);
-	/* Without a place: the sum is full, whichever sample came last. */
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
-	return err;
+	return flame_sample_add(rd->profile, &s);
 }
 
 static int close_sample(struct flame_reader *rd)
@@ -288,6 +291,7 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	struct state *st = rd->state;
 
 	st->open = true;
+	st->in_record = false;
 	st->weak_len = 0;
 	st->nr_frames = 0;
 	st->has_only = false;
@@ -315,15 +319,15 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 {
 	struct state *st = rd->state;
 	struct perf_frame f;
-	struct flame_span line, address;
+	struct flame_span rest = span_to(h->rest, span_find(h->rest, ") => ") + 1), line, address;
 
-	if (!h->rest.len)
+	if (!rest.len)
 		return;
-	/* A frame's line starts with a blank, and one stands before the rest. */
-	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
-	address = perf_find_address(h->ids_end, h->rest);
+	/* A frame's line starts with a blank, and one stands before the rest; behind "=>" is where a branch leads. */
+	line = (struct flame_span){ rest.s - 1, rest.len + 1 };
+	address = perf_find_address(h->ids_end, rest);
 	if (address.len)
-		line = span_from(line, (size_t)(address.s - h->rest.s));
+		line = span_from(line, (size_t)(address.s - rest.s));
 	line = cut_extras(line);
 	if (perf_parse_frame(line, &f) && (address.len || (f.symbol.len && (h->event.len || f.address.len > 4))))
 		st->has_only = find_line(rd, line, &st->only);
@@ -335,6 +339,8 @@ static void read_record(struct flame_reader *rd, struct flame_span record)
 	const char *lost = memmem(record.s, record.len, "LOST", 4);
 	uint64_t nr = 0;
 
+	if (span_starts(record, "DEFERRED"))
+		((struct state *)rd->state)->any_deferred = true;
 	if (!lost)
 		return;
 	for (size_t i = record.len; i-- > 0 && record.s[i] >= '0' && record.s[i] <= '9';)
@@ -443,7 +449,7 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	struct perf_frame f;
 
-	if (st->in_record && !st->open)
+	if ((st->in_record && !st->open) || perf_is_branch_text(line))
 		return 0;
 	if (!perf_parse_frame(line, &f))
 		return flame_skip(rd, "a stack frame without an address");
@@ -460,7 +466,8 @@ static bool parse_place(struct flame_span place, struct flame_span *file, int64_
 	if (!colon || colon == place.s)
 		return false;
 	*file = span_to(place, (size_t)(colon - place.s));
-	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 && *line <= UINT32_MAX;
+	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 &&
+	       *line <= UINT32_MAX;
 }
 
 /* "  file.c:12" behind a frame, from -F +srcline; perf puts the mark of an inlined frame behind it. */
@@ -470,6 +477,7 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	struct flame_span place = span_trim(line), file;
 	struct flame_frame_info info;
 	flame_frame *frame;
+	bool has_place;
 	int64_t nr;
 
 	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
@@ -481,13 +489,12 @@ static int read_srcline(struct flame_reader *rd, struct flame_span line)
 	if (info.kind == FLAME_USER && span_ends(place, " (inlined)"))
 		info.kind = FLAME_INLINED;
 	place = span_to(span_to(place, span_find(place, " (inlined)")), span_find(place, " (discriminator"));
-	if ((rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr)) {
-		info.file = rd->options->places ? flame_intern(rd->profile, file.s, file.len) : info.file;
-		info.line = rd->options->places ? (uint32_t)nr : info.line;
-		if (!rd->options->places)
-			info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
-	}
+	has_place = (rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr);
+	if (has_place && !rd->options->places)
+		info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
 	*frame = info.name ? flame_frame_row(rd->profile, &info) : 0;
+	if (*frame && has_place && rd->options->places)
+		flame_frame_place(rd->profile, frame, file, (uint32_t)nr);
 	return *frame ? 0 : FLAME_ENOMEM;
 }
 
@@ -931,6 +938,7 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->any_deep |= slice->any_deep;
 	st->any_sched |= slice->any_sched;
+	st->any_deferred |= slice->any_deferred;
 }
 
 /* Samples whose first line does not name their event count with the first one. */
@@ -964,6 +972,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
 	if (st->any_sched && counts_sched(rd, *profile))
 		flame_note(rd, "sched: events are counted, which is not off-CPU time");
+	if (st->any_deferred)
+		flame_note(rd, "user parts of callchains that stand behind the samples are left out: perf script without "
+			   "--no-merge-callchain joins them");
 	if (lost)
 		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",
 			       (unsigned long long)lost);

@@ -191,7 +191,7 @@ static void parse_behind_time(const char *line, struct flame_span rest, struct p
 	struct flame_span behind = rest, word = next_word(&behind);
 
 	h->rest = span_trim(rest);
-	if (span_starts(word, "PERF_RECORD_")) {
+	if (span_starts(word, "PERF_RECORD_") || span_starts(h->rest, "DEFERRED CALLCHAIN [")) {
 		h->record = h->rest;
 		return;
 	}
@@ -353,20 +353,43 @@ static bool parse_usual_header(struct flame_span line, struct perf_header *h)
 	return h->comm.len <= MAX_COMM;
 }
 
-/* "comm [003] 1031.002559:", where -F leaves the ids out. */
+/* "1031.002559:", of micro- or nanoseconds, as perf prints times. */
+static bool is_exact_time(struct flame_span word)
+{
+	const char *point = memchr(word.s, '.', word.len);
+	size_t nr = point ? (size_t)(word.s + word.len - point) - 2 : 0;
+
+	return nr == 6 || nr == 9;
+}
+
+/* "sleep-1234", as ftrace and trace-cmd write the task: theirs is another format. */
+static bool is_ftrace_task(struct flame_span comm)
+{
+	size_t i = comm.len;
+
+	while (i && is_digit(comm.s[i - 1]))
+		i--;
+	return i > 1 && i < comm.len && comm.s[i - 1] == '-';
+}
+
+/* "comm [003] 1031.002559:", where -F leaves the ids out, and perhaps the processor. */
 static bool parse_idless_header(struct flame_span line, struct perf_header *header)
 {
-	struct flame_span rest = line, word, last = EMPTY;
+	struct flame_span rest = line, word, cpu = EMPTY;
 
 	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
-		if (is_cpu(last) && parse_time(word, &header->time)) {
-			header->comm = span_trim((struct flame_span){ line.s, (size_t)(last.s - line.s) });
+		if ((cpu.len || is_exact_time(word)) && parse_time(word, &header->time)) {
+			header->comm = span_trim((struct flame_span){ line.s, (size_t)((cpu.len ? cpu.s : word.s) - line.s) });
 			header->ids_end = header->comm.s + header->comm.len;
 			header->has_time = true;
 			parse_behind_time(line.s, rest, header);
-			return header->comm.len && header->comm.len <= MAX_COMM && header->event.len;
+			return header->comm.len && header->comm.len <= MAX_COMM && header->event.len &&
+			       !is_ftrace_task(header->comm);
 		}
-		last = word;
+		if (is_cpu(word))
+			cpu = word;
+		else if (!is_misc(word))
+			cpu.len = 0;
 	}
 	return false;
 }
@@ -535,13 +558,39 @@ bool perf_is_header(struct flame_span line)
 	return all_digits(next_word(&rest)) && perf_parse_weak_header(line, &h) && !h.comm.len;
 }
 
+/*
+ * perf pads addresses of frames with blanks, and a blank follows. Where something separates columns by tabs, a frame
+ * ends in its module.
+ */
+static bool is_instruction(struct flame_span line)
+{
+	struct flame_span symbol, module;
+	size_t i = 1;
+
+	while (i < line.len && i < 17 && is_hex(line.s[i]))
+		i++;
+	if (i != 17 || line.len <= i || line.s[i] != '\t')
+		return false;
+	symbol = span_trim(span_from(line, i));
+	return !span_cut_group(&symbol, &module) || !module.len || (module.s[0] != '/' && module.s[0] != '[');
+}
+
+bool perf_is_branch_text(struct flame_span line)
+{
+	struct perf_frame unused;
+
+	if (!line.len || line.s[0] != '\t')
+		return false;
+	return is_instruction(line) || (line.s[line.len - 1] == ':' && !perf_parse_frame(line, &unused));
+}
+
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 {
 	struct flame_span rest = line, group;
 	bool nameless;
 
 	*frame = (struct perf_frame){ EMPTY, EMPTY, EMPTY, false };
-	if (!line.len || !is_space(line.s[0]))
+	if (!line.len || !is_space(line.s[0]) || is_instruction(line))
 		return false;
 	frame->address = next_word(&rest);
 	if (!frame->address.len || frame->address.len > 16)

@@ -44,14 +44,10 @@ static int probe(struct flame_span head)
 int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task)
 {
 	struct flame_sample s = { .stack = stack, .type = type, .task = task, .value = (int64_t)value };
-	int err;
 
 	if (value > INT64_MAX)
 		return flame_fail(pd->rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
-	err = flame_sample_add(pd->rd->profile, &s);
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(pd->rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
-	return err;
+	return flame_sample_add(pd->rd->profile, &s);
 }
 
 /* The values of a group's counters: what each grew by is a sample of its event. */

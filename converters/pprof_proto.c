@@ -1209,8 +1209,6 @@ static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 	}
 	fed = flame_feeder_free(p->feeder);
 	p->feeder = NULL;
-	if (fed == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
 	if (!err && !fed)
 		note_labels(rd, p->sample);
 	return err ? err : fed;

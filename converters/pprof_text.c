@@ -579,7 +579,6 @@ static int read_call_line(struct text *t, struct flame_span line)
 
 static int read_goroutine(struct text *t, struct flame_span state)
 {
-	const struct flame_read_options *o = t->rd->options;
 	const char *comma = memchr(state.s, ',', state.len);	/* "sleep, 5 minutes" */
 	int err = close_stack(t);
 
@@ -590,7 +589,7 @@ static int read_goroutine(struct text *t, struct flame_span state)
 	open_stack(t);
 	t->nr_call = 0;
 	t->values[0] = 1;
-	t->ignored = o->state && !span_in_list(state, o->state);
+	t->ignored = !flame_wants_state(t->rd, state);
 	return 0;
 }
 

@@ -253,11 +253,18 @@ static bool has_state(struct flame_span state, const char *words)
 	return false;
 }
 
-static bool wants_thread(const struct flame_reader *rd, struct flame_span state)
+static bool wants_thread(struct flame_reader *rd, struct flame_span state)
 {
+	struct flame_span part;
+	bool wanted = false;
+
 	if (rd->options->no_idle && has_state(state, "idle"))
 		return false;
-	return !rd->options->state || span_in_list(state, rd->options->state) || has_state(state, rd->options->state);
+	if (!rd->options->state || span_in_list(state, rd->options->state))
+		return flame_wants_state(rd, state);
+	while (span_next(&state, '+', &part))
+		wanted |= flame_wants_state(rd, part);
+	return wanted;
 }
 
 /* Thread 4242 (active+gil): "MainThread" */

@@ -833,8 +833,6 @@ static int copy_samples(struct flame_reader *rd, const flame_stack *stacks)
 		s.task = 0;
 		err = flame_sample_add_scaled(rd->profile, &s, scale);
 	}
-	if (err == FLAME_EOVERFLOW)
-		return flame_fail(rd, err, "speedscope: the sum of the weights does not fit 64 bits");
 	return err;
 }
 

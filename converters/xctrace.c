@@ -498,7 +498,7 @@ static flame_stack empty_stack(struct state *st, flame_stack root)
 static bool wanted(struct state *st)
 {
 	const struct flame_read_options *o = st->rd->options;
-	struct flame_span state = flame_string_get(st->rd->profile, st->row.state);
+	struct flame_span state = { "", 0 };
 	int64_t nr;
 
 	if (o->profile && span_is_int((struct flame_span){ o->profile, strlen(o->profile) }, &nr)) {
@@ -507,7 +507,9 @@ static bool wanted(struct state *st)
 	} else if (o->profile && strcmp(o->profile, st->schema)) {
 		return false;
 	}
-	return in_time(st) && (!o->state || (st->row.has_state && span_in_list(state, o->state)));
+	if (st->row.has_state)
+		state = flame_string_get(st->rd->profile, st->row.state);
+	return in_time(st) && flame_wants_state(st->rd, state);
 }
 
 static void end_row(struct state *st)

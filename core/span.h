@@ -88,14 +88,18 @@ static inline bool span_next(struct flame_span *rest, char separator, struct fla
 	return true;
 }
 
+static inline bool span_is_nocase(struct flame_span a, struct flame_span b)
+{
+	return a.len == b.len && !strncasecmp(a.s, b.s, b.len);
+}
+
 /* Return: true where @word is one of those in @list, "RUNNABLE,SLEEPING", in any case. */
 static inline bool span_in_list(struct flame_span word, const char *list)
 {
 	struct flame_span rest = { list, strlen(list) }, part;
 
 	while (span_next(&rest, ',', &part)) {
-		part = span_trim(part);
-		if (part.len == word.len && !strncasecmp(part.s, word.s, word.len))
+		if (span_is_nocase(span_trim(part), word))
 			return true;
 	}
 	return false;

@@ -136,8 +136,12 @@ flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, co
 
 	for (; i < nr && (size_t)caller + 1 != p->nr_stacks; i++)
 		stacks[i] = caller = flame_stack_push(p, caller, frames[i]);
-	if (i == nr || p->error || !profile_reserve_stacks(p, nr - i))
+	if (i == nr)
 		return p->error ? 0 : caller;
+	if (p->error || !profile_reserve_stacks(p, nr - i)) {
+		memset(stacks + i, 0, (nr - i) * sizeof(*stacks));
+		return 0;
+	}
 	return append_chain(p, frames + i, nr - i, stacks + i);
 }
 

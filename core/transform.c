@@ -266,10 +266,22 @@ static flame_string strip_ids(struct step *s, struct flame_span name)
 	return strip_name(s, name, flame_strip_ids);
 }
 
-/* As names of perf's that are demangled: tidy, and the offset stays where there is one. */
+/* Of "module`_Zx", "_Zx (file.cpp:12)" and "_Zx+0x1f" the _Zx. */
+static struct flame_span symbol_in(struct flame_span name)
+{
+	const char *tick = memchr(name.s, '`', name.len), *place;
+
+	if (tick)
+		name = span_from(name, (size_t)(tick - name.s) + 1);
+	place = memmem(name.s, name.len, " (", 2);
+	return place ? span_to(name, (size_t)(place - name.s)) : flame_tidy_offset(name);
+}
+
+/* As names of perf's that are demangled: tidy, and what stands around the symbol stays. */
 static flame_string demangle(struct step *s, struct flame_span name)
 {
-	struct flame_span base = flame_tidy_offset(name), tidy;
+	struct flame_span base = symbol_in(name), tidy;
+	size_t before = (size_t)(base.s - name.s);
 	char *text = NULL, *whole = NULL;
 	flame_string to;
 	int n;
@@ -278,7 +290,8 @@ static flame_string demangle(struct step *s, struct flame_span name)
 		return flame_intern(s->to, name.s, name.len);
 	tidy = (struct flame_span){ text, strlen(text) };
 	tidy = s->raw_names ? flame_tidy_raw(tidy, text) : flame_tidy_name(tidy, FLAME_TIDY_RUST, text);
-	n = asprintf(&whole, "%.*s%.*s", (int)tidy.len, tidy.s, (int)(name.len - base.len), base.s + base.len);
+	n = asprintf(&whole, "%.*s%.*s%.*s", (int)before, name.s, (int)tidy.len, tidy.s,
+		     (int)(name.len - base.len - before), base.s + base.len);
 	to = n < 0 ? 0 : flame_intern(s->to, whole, (size_t)n);
 	if (n >= 0)
 		free(whole);
@@ -290,7 +303,7 @@ static flame_string demangle(struct step *s, struct flame_span name)
 static bool has_mangled(const struct flame_profile *p)
 {
 	for (flame_frame i = 1; i < flame_nr_frames(p); i++) {
-		struct flame_span name = flame_string_get(p, flame_frame_get(p, i)->name);
+		struct flame_span name = symbol_in(flame_string_get(p, flame_frame_get(p, i)->name));
 
 		if (span_starts(name, "_Z") || span_starts(name, "_R") || span_starts(name, "__Z"))
 			return true;

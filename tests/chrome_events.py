@@ -155,11 +155,26 @@ class Clock:
             self.out[self.open[-1][2]] += end - start
         self.now = max(self.now, until)
 
-    def run(self, until):
-        while self.open and self.open[-1][0] <= until:
-            self.give(self.open[-1][0])
-            self.open.pop()
+    def run(self, until, is_end):
+        while self.open:
+            end = min(x[0] for x in self.open)
+            if end == FOREVER or end > until or (end == until and is_end):
+                break
+            self.close_first(end)
         self.give(until)
+
+    def close_first(self, end):
+        self.give(end)
+        at = max(i for i, x in enumerate(self.open) if x[0] == end)
+        self.close(at)
+
+    def close(self, at):
+        after = self.open[at][3] < self.now
+        inner = [x for x in self.open[at + 1:]
+                 if (x[0] > self.now if x[0] != FOREVER else after and x[3] == self.now)]
+        self.open[at:] = []
+        for end, name, _, begun in inner:
+            self.begin(end, name, begun)
 
     def begin(self, end, name, begun):
         above = self.open[-1][2] if self.open else self.root
@@ -175,12 +190,7 @@ class Clock:
     def end(self, name, ts):
         for at in range(len(self.open) - 1, max(len(self.open) - 1025, -1), -1):
             if self.open[at][0] == FOREVER and name in (None, self.open[at][1]):
-                after = self.open[at][3] < self.now
-                inner = [x for x in self.open[at + 1:]
-                         if (x[0] > self.now if x[0] != FOREVER else after and x[3] == self.now)]
-                self.open[at:] = []
-                for end, inner_name, _, begun in inner:
-                    self.begin(end, inner_name, begun)
+                self.close(at)
                 return
         if self.early[0] != ts:
             self.early = ts, []
@@ -189,9 +199,10 @@ class Clock:
 
     def finish(self):
         while self.open:
-            end = self.open[-1][0]
-            self.give(self.now if end == FOREVER else end)
-            self.open.pop()
+            if self.open[-1][0] == FOREVER:
+                self.open.pop()
+            else:
+                self.close_first(min(x[0] for x in self.open))
 
 
 def sums(events, names, by_thread, window):
@@ -206,7 +217,7 @@ def sums(events, names, by_thread, window):
         found.sort(key=lambda e: (e[1], 0 if e[0] != 'X' else 1, -(e[2] or 0)))
         clock.now = found[0][1]
         for ph, ts, dur, name in found:
-            clock.run(ts)
+            clock.run(ts, ph == 'E')
             if ph == 'E':
                 clock.end(name, ts)
             elif ph == 'B':

@@ -122,7 +122,7 @@ static void check_children(const struct flame_layout *l, const struct flame_prof
 	const struct truth own = {
 		.now = box->total, .now_self = box->self, .before = box->before_total, .before_self = box->before_self,
 	};
-	int64_t self = self_width(o->view, &own), edge = box->start;
+	int64_t self = self_width(o->view, &own), edge = box->start, now = box->total - box->self;
 
 	for (uint32_t i = at + 1; i < l->nr_boxes && l->boxes[i].depth > box->depth; i++) {
 		const struct flame_box *b = &l->boxes[i];
@@ -138,6 +138,7 @@ static void check_children(const struct flame_layout *l, const struct flame_prof
 				assert_true(compare_names(p, last->frame, b->frame) <= 0);
 		}
 		edge += b->width;
+		now -= b->flags & FLAME_BOX_REST ? 0 : b->total;
 		last = b;
 	}
 	assert_true(edge + self <= box->start + box->width);
@@ -147,7 +148,7 @@ static void check_children(const struct flame_layout *l, const struct flame_prof
 		assert_int_equal(last->flags & FLAME_BOX_DEEP, t->deep ? FLAME_BOX_DEEP : 0);
 		assert_int_equal(edge + self, box->start + box->width);
 		assert_int_equal(last->frame, 0);
-		assert_int_equal(last->total, last->width);
+		assert_int_equal(last->total, now);
 		assert_true((double)last->width >= o->min_total);
 	} else if (t->nr_hidden) {
 		assert_true((double)(box->start + box->width - self - edge) < o->min_total);

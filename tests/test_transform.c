@@ -37,10 +37,13 @@ static void check(struct flame_transform_options o, const char *want)
 static void test_demangle(void **state)
 {
 	static const char mangled[] = "a;_ZN3foo3barEi;_RNvC2rs4main 1\na;_ZN3foo3barEv;_Zbroken;_Rust 2\n"
-				      "a;_ZN3foo3barEi+0x1f_[j] 4\n";
+				      "a;_ZN3foo3barEi+0x1f_[j] 4\n"
+				      "a.so`_ZN3foo3barEi;_ZN3foo3barEi (a b.cc:3);`;_ZN3foo3barEi` 8\n";
 	static const struct { bool raw; const char *want; } cases[] = {
-		{ false, "a;foo::bar;_Zbroken;_Rust 2\na;foo::bar;rs::main 1\na;foo::bar+0x1f_[j] 4\n" },
-		{ true, "a;foo::bar();_Zbroken;_Rust 2\na;foo::bar(int);rs::main 1\na;foo::bar(int)+0x1f_[j] 4\n" },
+		{ false, "a;foo::bar;_Zbroken;_Rust 2\na;foo::bar;rs::main 1\na;foo::bar+0x1f_[j] 4\n"
+		  "a.so`foo::bar;foo::bar (a b.cc:3);`;_ZN3foo3barEi` 8\n" },
+		{ true, "a;foo::bar();_Zbroken;_Rust 2\na;foo::bar(int);rs::main 1\na;foo::bar(int)+0x1f_[j] 4\n"
+		 "a.so`foo::bar(int);foo::bar(int) (a b.cc:3);`;_ZN3foo3barEi` 8\n" },
 	};
 
 	(void)state;

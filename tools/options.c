@@ -136,6 +136,14 @@ static const char *set_columns(struct tool *tool, const char *value)
 	return NULL;
 }
 
+static const char *set_state(struct tool *tool, const char *value)
+{
+	if (strspn(value, ", ") == strlen(value))
+		return "wants a state, or several: A,B";
+	tool->read.state = value;
+	return NULL;
+}
+
 /* strtod() also takes hexadecimal, infinity and nan. */
 static bool is_decimal(const char *value)
 {
@@ -506,7 +514,7 @@ static const struct option options[] = {
 	{ "no-comm", 0, CUSTOM, SAMPLES, NULL, "no root frame for the command", 0, set_no_comm },
 	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
 	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
-	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state, or these: A,B", FIELD(read.state), NULL },
+	{ "state", 0, CUSTOM, ALL, "STATE", "only samples of threads in this state, or these: A,B", 0, set_state },
 	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
 	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
 	{ "kernel", 0, CUSTOM, TEXT_MARKS, NULL, "mark kernel frames with _[k]", 0, set_kernel },
@@ -669,14 +677,26 @@ static void list_formats(void)
 	}
 }
 
+/* Options of flamegraph.pl, which scripts abbreviate as it allows: --col is --colors, whatever else begins so here. */
+static bool is_flamegraph_pl(const struct option *o)
+{
+	static const char *const names[] = {
+		"title", "subtitle", "width", "height", "minwidth", "fonttype", "fontsize", "fontwidth", "countname", "nametype",
+		"colors", "bgcolors", "hash", "random", "cp", "reverse", "inverted", "flamechart", "negate", "notes", "total", "factor",
+		"help", NULL,
+	};
+
+	return is_one_of(o->name, names);
+}
+
 /*
- * Return: the option called @name (of @len bytes) that this program has, or the only one that
- * begins so, as flamegraph.pl allows; NULL where there is none.
+ * Return: the option called @name (of @len bytes) that this program has; or the only one that begins so, or the only one
+ * of flamegraph.pl where the program draws; NULL where there is none.
  */
 static const struct option *find_option(const struct tool *tool, const char *name, size_t len)
 {
-	const struct option *found = NULL;
-	size_t nr_found = 0;
+	const struct option *found = NULL, *known = NULL;
+	size_t nr_found = 0, nr_known = 0;
 
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		const struct option *o = &options[i];
@@ -687,8 +707,14 @@ static const struct option *find_option(const struct tool *tool, const char *nam
 			return o;
 		found = o;
 		nr_found++;
+		if (!is_flamegraph_pl(o))
+			continue;
+		known = o;
+		nr_known++;
 	}
-	return len && nr_found == 1 ? found : NULL;
+	if (!len || nr_found == 1)
+		return len ? found : NULL;
+	return tool->program == PROGRAM_RENDER && nr_known == 1 ? known : NULL;
 }
 
 static const struct option *find_letter(const struct tool *tool, char letter)
@@ -727,11 +753,31 @@ static size_t distance(const char *a, size_t len, const char *b)
 	return row[nr];
 }
 
+/* Say which options begin as @arg does, where there are several. Return: false where there are not. */
+static bool list_candidates(const struct tool *tool, const char *arg, size_t len)
+{
+	char text[512] = "";
+	size_t nr = 0, used = 0;
+
+	for (size_t i = 0; i < NR_OPTIONS && len > 2 && !strncmp(arg, "--", 2); i++) {
+		if (!has_option(tool, &options[i]) || strncmp(options[i].name, arg + 2, len - 2))
+			continue;
+		nr++;
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " --%s", options[i].name);
+	}
+	if (nr > 1)
+		tool_message(tool, "error", "%.*s could be%s", (int)len, arg, text);
+	return nr > 1;
+}
+
 static int unknown_option(const struct tool *tool, const char *arg, size_t len)
 {
 	const struct option *best = NULL;
 	size_t best_distance = 4;
 
+	if (list_candidates(tool, arg, len))
+		return usage_error(tool);
 	for (size_t i = 0; i < NR_OPTIONS && arg[0] == '-' && arg[1] == '-' && len < 64; i++) {
 		size_t d = has_option(tool, &options[i]) ? distance(arg + 2, len - 2, options[i].name) : SIZE_MAX;
 

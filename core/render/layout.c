@@ -376,6 +376,7 @@ struct open_box {
 	uint32_t box;
 	uint32_t next, end;	/* of the children that are not on it yet */
 	int64_t edge;		/* where its next child starts */
+	int64_t now;		/* samples above it that no box stands for yet */
 	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
 };
 
@@ -397,7 +398,7 @@ static void add_rest(struct flame_layout *layout, const struct builder *b, const
 		.flags = deep ? FLAME_BOX_REST | FLAME_BOX_DEEP : FLAME_BOX_REST,
 		.start = open->edge,
 		.width = rest,
-		.total = rest,
+		.total = open->now,
 	};
 }
 
@@ -418,7 +419,7 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 		return FLAME_ENOMEM;
 	layout->boxes[layout->nr_boxes++] = node_box(b, 0, 0, 0);
 	open = boxes->items;
-	open[0] = (struct open_box){ 0, c->first[0], c->first[1], 0, b->all.nr_frames };
+	open[0] = (struct open_box){ 0, c->first[0], c->first[1], 0, b->all.now - b->all.now_self, b->all.nr_frames };
 	for (;;) {
 		struct open_box *top = &open[depth];
 		const struct sums *s;
@@ -440,10 +441,12 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 		/* The one beside it, in a while. */
 		__builtin_prefetch(&b->nodes[c->rows[top->next == top->end ? top->next - 1 : top->next]]);
 		s = &b->nodes[node].sums;
-		open[depth] = (struct open_box){ layout->nr_boxes, c->first[node], c->first[node + 1], top->edge, s->nr_frames - 1 };
+		open[depth] = (struct open_box){ layout->nr_boxes, c->first[node], c->first[node + 1], top->edge,
+						 s->now - s->now_self, s->nr_frames - 1 };
 		layout->boxes[layout->nr_boxes] = node_box(b, node, (uint32_t)depth, top->edge);
 		layout->boxes[layout->nr_boxes++].caller = top->box;
 		top->edge += s->width;
+		top->now -= s->now;
 		top->nr_hidden -= s->nr_frames;
 	}
 }

@@ -29,7 +29,7 @@ struct flame_box {
 	uint32_t flags;
 	int64_t start;		/* left edge, counted from the left edge of the box of all samples */
 	int64_t width;		/* extent; of a differential as the view says */
-	int64_t total;		/* samples in this frame and what it called; of a differential: now */
+	int64_t total;		/* samples in this frame and what it called, or in the frames of a rest; of a differential: now */
 	int64_t self;		/* samples in this frame itself */
 	int64_t before_total;	/* of a differential */
 	int64_t before_self;
