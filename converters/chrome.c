@@ -9,8 +9,9 @@
  * Documentation/formats/chrome.md has the grammar and the versions seen.
  *
  * There are three kinds of values in it, never added up: the samples of V8's CPU profiler (events Profile and
- * ProfileChunk, or CpuProfile), those of other profilers (chrome_frames.h), and events with a duration (phases X, B and E), whose time is their own without that of the events
- * inside. Samples are used as they come; events of a thread may come in any order (chrome_order.h).
+ * ProfileChunk, or CpuProfile), those of other profilers (chrome_frames.h), and events with a duration (phases X, B
+ * and E), whose time is their own without that of the events inside. Samples are used as they come; events of a
+ * thread may come in any order (chrome_order.h).
  * Not read: asynchronous events, flows, counters, objects.
  */
 #define _GNU_SOURCE

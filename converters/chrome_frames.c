@@ -72,7 +72,9 @@ static int end_sample(struct flame_reader *rd, struct chrome_frames *f, struct c
 		return 0;
 	s.value = wanted(rd, f, last->ts, ts);
 	f->has_time |= s.value > 0;
-	return s.value || (rd->options->time_from <= 0 && rd->options->time_to <= 0) ? flame_sample_add(f->sums, &s) : 0;
+	if (!s.value && (rd->options->time_from > 0 || rd->options->time_to > 0))
+		return 0;
+	return flame_sample_add(f->sums, &s);
 }
 
 static int add_sample(struct flame_reader *rd, struct chrome_frames *f, const struct chrome_record *r)
@@ -100,7 +102,8 @@ static int add_sample(struct flame_reader *rd, struct chrome_frames *f, const st
 	return err ? err : flame_profile_error(f->sums);
 }
 
-int chrome_frames_samples(struct flame_reader *rd, struct flame_json *json, struct chrome_frames *f, struct chrome_record *r)
+int chrome_frames_samples(struct flame_reader *rd, struct flame_json *json, struct chrome_frames *f,
+			  struct chrome_record *r)
 {
 	enum flame_json_token token = flame_json_next(json);
 	int err = 0;
@@ -193,9 +196,10 @@ static int find_path(struct chrome_frames *f, flame_string id, size_t *nr)
 
 static int add_sum(struct flame_reader *rd, struct chrome_frames *f, const struct flame_sample *s)
 {
-	flame_stack caller = flame_stack_caller(f->sums, s->stack), stack;
-	struct flame_span thread = flame_string_get(f->sums, flame_frame_get(f->sums, flame_stack_frame(f->sums, caller))->name);
+	flame_frame whose = flame_stack_frame(f->sums, flame_stack_caller(f->sums, s->stack));
+	struct flame_span thread = flame_string_get(f->sums, flame_frame_get(f->sums, whose)->name);
 	flame_string id = flame_frame_get(f->sums, flame_stack_frame(f->sums, s->stack))->name;
+	flame_stack stack;
 	size_t nr;
 	int err = find_path(f, id, &nr);
 

@@ -28,7 +28,10 @@ struct chrome_frames {
 	size_t room_path;
 };
 
-/* Read what stands behind the key "samples"; @r is room for one. Return: 0 or a failure, FLAME_EDAMAGED for broken JSON. */
+/*
+ * Read what stands behind the key "samples"; @r is room for one. Return: 0 or a failure; FLAME_EDAMAGED for broken
+ * JSON.
+ */
 int chrome_frames_samples(struct flame_reader *rd, struct flame_json *json, struct chrome_frames *f,
 			  struct chrome_record *r);
 /* The same behind the key "stackFrames". */

@@ -94,7 +94,8 @@ static int read_frame(struct flame_reader *rd)
 	enum flame_json_token token;
 
 	while ((token = flame_json_next(json)) == FLAME_JSON_KEY) {
-		bool is_name = flame_json_is(json, "name"), is_url = flame_json_is(json, "url"), is_line = flame_json_is(json, "line");
+		bool is_name = flame_json_is(json, "name"), is_url = flame_json_is(json, "url");
+		bool is_line = flame_json_is(json, "line");
 
 		token = flame_json_next(json);
 		if (token == FLAME_JSON_STRING && (is_name || is_url))
@@ -184,7 +185,8 @@ static int read_durations(struct flame_reader *rd)
 	if (token != FLAME_JSON_ARRAY)
 		return skip_rest(&st->json, token);
 	while (!err && (token = flame_json_next(&st->json)) != FLAME_JSON_ARRAY_END) {
-		if (!array_reserve((void **)&st->durations, &st->room_durations, st->nr_durations + 1, sizeof(*st->durations)))
+		if (!array_reserve((void **)&st->durations, &st->room_durations, st->nr_durations + 1,
+				   sizeof(*st->durations)))
 			return FLAME_ENOMEM;
 		st->durations[st->nr_durations++] = seconds(&st->json, token);
 		err = skip_rest(&st->json, token);
@@ -247,7 +249,8 @@ static bool in_time(const struct flame_read_options *o, int64_t first, int64_t t
 static int add_samples(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	struct flame_sample s = { .type = flame_namer_type(rd->profile, "time", "ns", FLAME_VALUE_WALL), .nr_samples = 1 };
+	flame_type type = flame_namer_type(rd->profile, "time", "ns", FLAME_VALUE_WALL);
+	struct flame_sample s = { .type = type, .nr_samples = 1 };
 	int err = 0;
 
 	for (size_t i = 0; !err && i < st->nr_traces; i++) {

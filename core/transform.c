@@ -246,7 +246,8 @@ static void reverse(struct step *s)
 	free(used);
 }
 
-static flame_string strip_name(struct step *s, struct flame_span name, size_t (*strip)(char *to, struct flame_span name))
+static flame_string strip_name(struct step *s, struct flame_span name,
+			       size_t (*strip)(char *to, struct flame_span name))
 {
 	char *buf = malloc(2 * name.len + 16);
 	flame_string to = buf ? flame_intern(s->to, buf, strip(buf, name)) : 0;
