@@ -483,6 +483,11 @@ static void join(struct flame_reader *rd, const void *from)
 	st->nr_late += slice->nr_late;
 }
 
+static bool goes_on(const void *prepared, const void *slice)
+{
+	return ((const struct state *)prepared)->mode == ((const struct state *)slice)->mode;
+}
+
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	const struct state *st = rd->state;
@@ -542,5 +547,6 @@ const struct flame_converter flame_austin_converter = {
 	.release = release,
 	.split = split,
 	.join = join,
+	.goes_on = goes_on,
 	.finish = finish,
 };

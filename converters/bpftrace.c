@@ -96,6 +96,8 @@ struct state {
 	/* For finish(). */
 	uint64_t first;		/* hash of the map that the first line names; 0: none */
 	uint64_t printing;	/* hash of the map whose plain values were the last thing that came; 0: none */
+	bool any_plain;		/* a plain value has come */
+	bool ended_first;	/* before one came, what was being printed had ended */
 	struct seen seen[NR_SEEN];
 	uint64_t nr_flat;	/* values of maps without a stack */
 	uint64_t nr_full;	/* failed updates of a map */
@@ -430,6 +432,7 @@ static void end_print(struct state *st)
 {
 	if (st->printing)
 		count_print(st, st->printing, 1);
+	st->ended_first |= !st->any_plain;
 	st->printing = 0;
 }
 
@@ -495,6 +498,7 @@ static int read_value(struct flame_reader *rd, struct flame_span s)
 	}
 	switch (bpf_integer(s, &value)) {
 	case FLAME_NUMBER_OK:
+		st->any_plain = true;
 		st->printing = st->has_stack ? st->maps[st->map - 1].hash : 0;
 		return add_value(rd, FORM_PLAIN, value);
 	case FLAME_NUMBER_TOO_BIG:
@@ -598,7 +602,7 @@ static int open_key(struct flame_reader *rd, struct flame_span line, size_t name
 	reset_key(st);
 	if (!set_map(rd, (struct flame_span){ line.s, name }))
 		return flame_skip(rd, "a map too many, or its name too long (BPFTRACE_MAPS_MAX 256)");
-	if (st->maps[st->map - 1].hash != last)
+	if (last && st->maps[st->map - 1].hash != last)
 		end_print(st);
 	st->open = true;
 	st->key_line = flame_input_line_nr(rd->input);
@@ -1067,9 +1071,10 @@ static void join(struct flame_reader *rd, const void *from)
 	struct state *st = rd->state;
 	const struct state *slice = from;
 
-	if (slice->first != st->printing)
+	if (slice->first != st->printing || slice->ended_first)
 		end_print(st);
-	st->printing = slice->printing;
+	if (slice->any_plain || slice->ended_first || slice->first != st->printing)
+		st->printing = slice->printing;
 	for (size_t i = 0; i < NR_SEEN && slice->seen[i].hash; i++) {
 		struct seen *seen = find_seen(st, slice->seen[i].hash);
 

@@ -41,8 +41,10 @@ void tool_end_quality(struct tool_quality *q)
 		return;
 	flame_worker_end(NULL, &q->job);
 	q->tool->meanwhile = NULL;
-	if (!q->known)
+	if (!q->known) {
+		tool_message(q->tool, "warning", "no memory is left to check the profile");
 		return;
+	}
 	summary = flame_quality_summary(&q->quality);
 	if (summary)
 		flame_diag_add(&diag, FLAME_WARNING, "%s; fgreport tells more", summary);

@@ -128,6 +128,9 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 		flame_diag_add(&diag, FLAME_ERROR, "no stack is left: --only, --exclude or --focus dropped all");
 		err = FLAME_EEMPTY;
 	}
+	/* A message takes memory as well. */
+	if (err && !diag.nr_messages)
+		tool_message(tool, "error", "%s", flame_strerror(err));
 	print_messages(tool, tool->inputs[i], &diag);
 	if (!err)
 		return p;
