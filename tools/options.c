@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -1068,6 +1069,9 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 	bool only_inputs = false;
 	int status = -1;
 
+	/* Beyond `ulimit -f` writing fails then, and is dealt with. What is run inherits it, so not there. */
+	if (!(tool->program & (PROGRAM_RECORD | PROGRAM_DOCTOR)))
+		signal(SIGXFSZ, SIG_IGN);
 	for (int i = 1; status < 0 && i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '=');
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);
