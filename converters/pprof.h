@@ -2,14 +2,15 @@
 #ifndef FLAME_PPROF_H
 #define FLAME_PPROF_H
 /*
- * What the parts of the converter pprof share: profile.proto (pprof_proto.c), the formats before it
+ * What the parts of the converter pprof share: profile.proto (pprof_proto.c, pprof_bulk.c), the formats before it
  * (pprof_legacy.c, pprof_text.c), the frames that both make (pprof_frames.c), the writer
  * (pprof_write.c).
  */
 #include "../core/cache.h"
 #include "../core/converter.h"
 #include "../core/feeder.h"
-#include "../core/known.h"
+#include "../core/hash.h"
+#include "../core/protobuf.h"
 
 /* What is known of one frame; spans are empty, not NULL, where nothing is. */
 struct pprof_place {
@@ -51,6 +52,38 @@ enum flame_value_kind pprof_value_kind(struct flame_span name);
 #define PPROF_KIND_UNKNOWN "unknown"	/* where the name would tell one */
 
 /* Of the message. */
+#define PPROF_TYPES_MAX 64	/* sample types of one profile */
+#define PPROF_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
+#define PPROF_FRAMES_AT_ONCE 4	/* of a location, which are copied whether it has so many or not */
+
+struct pprof_location {
+	uint64_t mapping, address;
+	uint32_t first, nr;	/* lines; later frames */
+};
+
+struct pprof_label {
+	struct flame_span bytes;
+};
+
+/* The sample at hand, and the one before it. */
+struct pprof_sample {
+	flame_frame *frames;	/* the leaf's first */
+	size_t nr_frames, room_frames;
+	struct flame_span ids;	/* packed locations that are not in @frames yet */
+	bool whole;		/* these are all that it has */
+	int64_t values[PPROF_TYPES_MAX];
+	size_t nr_values;
+	struct pprof_label *labels;
+	size_t nr_labels, room_labels;
+	const char *wanted[PPROF_LABELS_MAX];	/* labels that become root frames; NULL: the thread's */
+	size_t nr_wanted;
+	bool seen[PPROF_LABELS_MAX];
+	char *text;
+	size_t nr_text, room_text;
+	char *key;
+	size_t room_key;
+};
+
 struct pprof_index {
 	uint64_t *ids;
 	size_t nr, room;
@@ -58,6 +91,26 @@ struct pprof_index {
 	uint64_t nr_rows;
 	bool hashed;
 };
+
+/* Return: where @id's row is, or would be. */
+static inline uint32_t *pprof_id_slot(const struct pprof_index *x, uint64_t id)
+{
+	uint64_t i;
+
+	if (!x->hashed)
+		return &x->rows[id];
+	for (i = hash_mix(id ^ HASH_A, HASH_B) & (x->nr_rows - 1); x->rows[i] && x->ids[x->rows[i] - 1] != id;)
+		i = (i + 1) & (x->nr_rows - 1);
+	return &x->rows[i];
+}
+
+/* Return: the row behind that of @id; 0 for an id that is not there. */
+static inline uint32_t pprof_find_id(const struct pprof_index *x, uint64_t id)
+{
+	if (!x->hashed)
+		return id < x->nr_rows ? x->rows[id] : 0;
+	return *pprof_id_slot(x, id);
+}
 
 struct pprof_strings {
 	char *bytes;
@@ -78,13 +131,6 @@ struct pprof_seen {
 	struct pprof_worth worth;
 };
 
-/* What is known of paths by how they end, and the path at hand. */
-struct pprof_ends {
-	struct flame_known known;
-	struct pprof_worth worth;
-	size_t nr, room;	/* frames of it that are not known */
-};
-
 struct pprof_proto {
 	struct pprof_strings strings;
 	struct pprof_value_type *types;
@@ -96,8 +142,11 @@ struct pprof_proto {
 	size_t nr_types, nr_mappings, nr_functions, nr_locations, nr_lines, nr_comments;
 	size_t room_types, room_mappings, room_functions, room_locations, room_lines, room_comments;
 	struct pprof_index mapping_index, function_index, location_index;
-	char *samples;		/* their fields as they came */
-	size_t nr_samples, nr_sample_bytes, room_sample_bytes;
+	char *bytes;		/* the fields of samples as they came; of a plain file all of it */
+	bool whole;		/* that is it */
+	size_t nr_bytes, room_bytes, nr_samples, nr_sample_bytes;
+	uint32_t *starts;	/* of samples in bytes: of as many as it can be told for */
+	size_t nr_starts, room_starts;
 	uint64_t drop_frames, keep_frames, default_type, period_type, period_unit;
 	int64_t time, duration, period;
 	bool twice;		/* a second profile follows the first */
@@ -109,7 +158,6 @@ struct pprof_proto {
 	bool *is_count;		/* the type's unit is that */
 	struct pprof_sample *sample;
 	struct flame_feeder *feeder;
-	struct pprof_ends ends;
 	struct pprof_seen seen;
 	flame_frame *path;	/* of the sample at hand, the root's first */
 	size_t room_path;
@@ -118,6 +166,14 @@ struct pprof_proto {
 
 int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p);
 void pprof_proto_release(struct pprof_proto *p);
+/* Add the sample in @message. Return: 0 or a failure. */
+int pprof_sample_read(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message);
+/* Fill @rows with what a sample's @values add. Return: how many rows. */
+size_t pprof_sample_rows(const struct pprof_proto *p, const int64_t *values, struct flame_sample *rows);
+/* Return: true where hardly a stack comes twice, and they can be told apart by the locations alone. */
+bool pprof_bulk_is_worth(const struct flame_reader *rd, const struct pprof_proto *p);
+/* Add all samples. Return: 0, a failure, or FLAME_BULK_NOT with nothing done. */
+int pprof_bulk_read(struct flame_reader *rd, struct pprof_proto *p);
 int pprof_proto_probe(struct flame_span head);
 
 /* Of the legacy formats: stacks of addresses until the memory map behind them is known. */

@@ -5,7 +5,7 @@
  * Its fields come in any order, and samples before what they refer to: Go writes names last. So
  * all fields are read first. Samples stay the bytes that they were, which is the shortest they can
  * be; locations, functions and names go into tables. Then each location's frames are made, once,
- * and the samples are looked at.
+ * and the samples are looked at: one by one, where stacks come again and again, else by pprof_bulk.c.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -13,25 +13,21 @@
 #include <string.h>
 #include <time.h>
 
+#include "../core/bulk.h"
 #include "../core/hash.h"
 #include "../core/meta.h"
-#include "../core/pages.h"
 #include "../core/protobuf.h"
 #include "../core/span.h"
 #include "../core/table.h"
 #include "../core/units.h"
 #include "pprof.h"
 
-#define PPROF_TYPES_MAX 64	/* sample types of one profile */
 #define NR_COMMENTS 1000	/* that are looked at for the kinds of types */
 #define BROKEN 1		/* a message is none; not a failure */
 #define SEEN_BYTES ((size_t)8 << 20)	/* of stacks that are known by the bytes of their locations */
 #define TRIED 16384	/* samples, to see whether stacks, or how they end, come again */
 #define WORTH 16	/* one in so many must */
 #define PAUSED 262144	/* samples, until it is tried again */
-#define EXPECTED 8		/* samples, see expect_sample() */
-#define FRAMES_AT_ONCE 4	/* of a location, which are copied whether it has so many or not */
-#define NR_LABELS_MAX 17	/* --label is given up to 16 times, and --threads is one more */
 
 /* The fields of Profile. */
 enum profile_field {
@@ -55,34 +51,6 @@ struct pprof_function {
 struct pprof_line {
 	uint64_t function;
 	int64_t line;
-};
-
-struct pprof_location {
-	uint64_t mapping, address;
-	uint32_t first, nr;	/* lines; later frames */
-};
-
-struct label {
-	struct flame_span bytes;
-};
-
-/* The sample at hand, and the one before it. */
-struct pprof_sample {
-	flame_frame *frames;	/* the leaf's first */
-	size_t nr_frames, room_frames;
-	struct flame_span ids;	/* packed locations that are not in @frames yet */
-	bool whole;		/* these are all that it has */
-	int64_t values[PPROF_TYPES_MAX];
-	size_t nr_values;
-	struct label *labels;
-	size_t nr_labels, room_labels;
-	const char *wanted[NR_LABELS_MAX];	/* labels that become root frames; NULL: the thread's */
-	size_t nr_wanted;
-	bool seen[NR_LABELS_MAX];
-	char *text;
-	size_t nr_text, room_text;
-	char *key;
-	size_t room_key;
 };
 
 /* Strings. */
@@ -122,26 +90,6 @@ static bool add_id(struct pprof_index *x, uint64_t id)
 	return true;
 }
 
-/* Return: where @id's row is, or would be. */
-static uint32_t *id_slot(const struct pprof_index *x, uint64_t id)
-{
-	uint64_t i;
-
-	if (!x->hashed)
-		return &x->rows[id];
-	for (i = hash_mix(id ^ HASH_A, HASH_B) & (x->nr_rows - 1); x->rows[i] && x->ids[x->rows[i] - 1] != id;)
-		i = (i + 1) & (x->nr_rows - 1);
-	return &x->rows[i];
-}
-
-/* Return: the row behind that of @id; 0 for an id that is not there. */
-static inline uint32_t find_id(const struct pprof_index *x, uint64_t id)
-{
-	if (!x->hashed)
-		return id < x->nr_rows ? x->rows[id] : 0;
-	return *id_slot(x, id);
-}
-
 /* All ids are there. Return: 0, FLAME_ENOMEM, or FLAME_EFORMAT with *@bad set to an id that is 0 or there twice. */
 static int index_ids(struct pprof_index *x, uint64_t *bad)
 {
@@ -157,7 +105,7 @@ static int index_ids(struct pprof_index *x, uint64_t *bad)
 	if (!x->rows)
 		return FLAME_ENOMEM;
 	for (size_t i = 0; i < x->nr; i++) {
-		uint32_t *slot = id_slot(x, x->ids[i]);
+		uint32_t *slot = pprof_id_slot(x, x->ids[i]);
 
 		*bad = x->ids[i];
 		if (!x->ids[i] || *slot)
@@ -273,23 +221,24 @@ static int read_location(struct flame_reader *rd, struct pprof_proto *p, struct 
 /* Fields of samples, as in the file. */
 static int keep_samples(struct pprof_proto *p, const char *fields, size_t len)
 {
-	if (!len)
-		return 0;
-	if (!array_reserve((void **)&p->samples, &p->room_sample_bytes, p->nr_sample_bytes + len, 1))
-		return FLAME_ENOMEM;
-	memcpy(p->samples + p->nr_sample_bytes, fields, len);
 	p->nr_sample_bytes += len;
+	if (!len || p->whole)
+		return 0;
+	if (!array_reserve((void **)&p->bytes, &p->room_bytes, p->nr_bytes + len, 1))
+		return FLAME_ENOMEM;
+	memcpy(p->bytes + p->nr_bytes, fields, len);
+	p->nr_bytes += len;
 	return 0;
 }
 
-/* Samples are nearly all of a large file: where its length is known, so is the memory that they take at most. */
-static void reserve_samples(const struct flame_reader *rd, struct pprof_proto *p)
+/* A sample begins behind @before bytes of the fields at hand. Without memory, and beyond 4 GiB, the others have no start. */
+static void note_start(struct pprof_proto *p, const char *run, size_t before)
 {
-	uint64_t size;
+	size_t start = (p->whole ? (size_t)(run - p->bytes) : p->nr_bytes) + before;
 
-	if (flame_input_can_slice(rd->input, &size) && size < SIZE_MAX &&
-	    array_reserve((void **)&p->samples, &p->room_sample_bytes, (size_t)size, 1))
-		flame_pages_advise(p->samples, (size_t)size);
+	if (p->nr_starts == p->nr_samples++ && start < UINT32_MAX &&
+	    array_reserve((void **)&p->starts, &p->room_starts, p->nr_starts + 1, sizeof(*p->starts)))
+		p->starts[p->nr_starts++] = (uint32_t)start;
 }
 
 static int add_comments(struct pprof_proto *p, const struct flame_pb_field *f)
@@ -396,6 +345,20 @@ static void warn_cut_off(struct flame_reader *rd)
 			       (unsigned long long)flame_input_offset(rd->input));
 }
 
+/* Fields up to here have been used. */
+static void take(struct flame_reader *rd, const struct pprof_proto *p, size_t len)
+{
+	if (p->whole)
+		flame_input_used(rd->input, len);
+	else
+		flame_take(rd->input, len);
+}
+
+static int too_long(struct flame_reader *rd)
+{
+	return malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)");
+}
+
 /*
  * Take the fields that are all in @pb; samples, which are most of a file, in runs.
  * Return: 0 or a failure, with how it ended in *@result.
@@ -408,14 +371,14 @@ static int take_fields(struct flame_reader *rd, struct pprof_proto *p, struct fl
 
 	while (!err && (*result = flame_pb_next(pb, &f)) == FLAME_PB_FIELD) {
 		if (f.nr == SAMPLE && f.wire == FLAME_PB_BYTES) {
-			p->nr_samples++;
+			note_start(p, run, (size_t)(before - run));
 		} else {
 			err = keep_samples(p, run, (size_t)(before - run));
-			flame_take(rd->input, (size_t)(before - run));
+			take(rd, p, (size_t)(before - run));
 			run = before;
 			if (!err)
-				err = read_field(rd, p, &f);
-			flame_take(rd->input, err ? 0 : (size_t)(pb->at - run));
+				err = f.bytes.len > FLAME_VIEW_MAX ? too_long(rd) : read_field(rd, p, &f);
+			take(rd, p, err ? 0 : (size_t)(pb->at - run));
 			run = pb->at;
 		}
 		before = pb->at;
@@ -423,8 +386,30 @@ static int take_fields(struct flame_reader *rd, struct pprof_proto *p, struct fl
 	if (!err)
 		err = keep_samples(p, run, (size_t)(before - run));
 	/* With groups before a field that is not all here yet. */
-	flame_take(rd->input, err ? 0 : (size_t)(pb->at - run));
+	take(rd, p, err ? 0 : (size_t)(pb->at - run));
 	return err;
+}
+
+static int no_field(struct flame_reader *rd)
+{
+	return malformed(rd, "there is no field of a message");
+}
+
+/* A plain file, which is in memory. */
+static int read_whole(struct flame_reader *rd, struct pprof_proto *p)
+{
+	struct flame_pb pb = flame_pb((struct flame_span){ p->bytes, p->nr_bytes });
+	enum flame_pb_result result = FLAME_PB_END;
+	int err = take_fields(rd, p, &pb, &result);
+
+	p->nr_bytes = (size_t)(pb.at - p->bytes);
+	if (err)
+		return err;
+	if (result == FLAME_PB_BAD)
+		return no_field(rd);
+	if (result == FLAME_PB_SHORT && pb.want > FLAME_VIEW_MAX && (size_t)(pb.end - pb.at) >= FLAME_VIEW_MAX)
+		return too_long(rd);
+	return result == FLAME_PB_SHORT || rd->input->error ? cut_off(rd) : 0;
 }
 
 static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
@@ -432,19 +417,21 @@ static int read_fields(struct flame_reader *rd, struct pprof_proto *p)
 	size_t want = 1;
 	int err = 0;
 
+	p->whole = flame_input_take_all(rd->input, flame_thread_count(rd->options) > 1, &p->bytes, &p->nr_bytes);
+	if (p->whole)
+		return read_whole(rd, p);
 	while (!err) {
 		struct flame_span view = flame_peek(rd->input, want);
 		struct flame_pb pb = flame_pb(view);
 		enum flame_pb_result result = FLAME_PB_END;
 
 		if (view.len < want && view.len)
-			return rd->input->eof ? cut_off(rd) :
-						malformed(rd, "a field is longer than 16 MiB (FLAME_VIEW_MAX)");
+			return rd->input->eof ? cut_off(rd) : too_long(rd);
 		if (!view.len)
 			return rd->input->error ? cut_off(rd) : 0;
 		err = take_fields(rd, p, &pb, &result);
 		if (!err && result == FLAME_PB_BAD)
-			err = malformed(rd, "there is no field of a message");
+			err = no_field(rd);
 		want = result == FLAME_PB_SHORT ? pb.want : 1;
 	}
 	return err;
@@ -565,7 +552,7 @@ static int line_place(struct flame_reader *rd, const struct pprof_proto *p, cons
 		      struct pprof_place *place)
 {
 	const struct pprof_line *line = &p->lines[l->first + i];
-	uint32_t row = find_id(&p->function_index, line->function);
+	uint32_t row = pprof_find_id(&p->function_index, line->function);
 	const struct pprof_function *f = row ? &p->functions[row - 1] : NULL;
 	int err;
 
@@ -606,7 +593,7 @@ static void turn_frames(flame_frame *frames, size_t nr)
 static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pprof_location *l)
 {
 	struct pprof_place place = PPROF_NOWHERE;
-	uint32_t row = find_id(&p->mapping_index, l->mapping), first = (uint32_t)p->nr_frames;
+	uint32_t row = pprof_find_id(&p->mapping_index, l->mapping), first = (uint32_t)p->nr_frames;
 	int err = row ? get_name(rd, p, p->mappings[row - 1].file, &place.module) : 0;
 
 	place.address = l->address;
@@ -629,7 +616,7 @@ static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pp
 /* Return: FLAME_EFORMAT for a location that is not there. */
 static int put_location(struct pprof_proto *p, struct pprof_sample *s, uint64_t id)
 {
-	uint32_t row = find_id(&p->location_index, id);
+	uint32_t row = pprof_find_id(&p->location_index, id);
 	const struct pprof_location *l;
 
 	if (!row)
@@ -688,7 +675,7 @@ static int put_locations(struct flame_reader *rd, struct pprof_proto *p, const s
 	return err == FLAME_EFORMAT ? bad_reference(rd, "a sample refers to location", f->number) : err;
 }
 
-static int put_values(struct pprof_sample *s, const struct flame_pb_field *f)
+static bool put_values(struct pprof_sample *s, const struct flame_pb_field *f)
 {
 	const char *at = NULL;
 	uint64_t value;
@@ -698,14 +685,14 @@ static int put_values(struct pprof_sample *s, const struct flame_pb_field *f)
 			s->values[s->nr_values] = (int64_t)value;
 		s->nr_values++;
 	}
-	return at ? 0 : BROKEN;
+	return at;
 }
 
 static int put_label(struct pprof_sample *s, struct flame_span bytes)
 {
 	if (!array_reserve((void **)&s->labels, &s->room_labels, s->nr_labels + 1, sizeof(*s->labels)))
 		return FLAME_ENOMEM;
-	s->labels[s->nr_labels++] = (struct label){ bytes };
+	s->labels[s->nr_labels++] = (struct pprof_label){ bytes };
 	return 0;
 }
 
@@ -726,7 +713,7 @@ static int parse_sample(struct flame_reader *rd, struct pprof_proto *p, struct f
 		if (f.nr == 1)
 			err = put_locations(rd, p, &f);
 		else if (f.nr == 2)
-			err = put_values(s, &f);
+			err = put_values(s, &f) ? 0 : BROKEN;
 		else if (f.nr == 3 && f.wire == FLAME_PB_BYTES && s->nr_wanted)
 			err = put_label(s, f.bytes);
 	}
@@ -828,7 +815,7 @@ static void choose_labels(const struct flame_reader *rd, struct pprof_sample *s)
 {
 	if (rd->options->threads)
 		s->wanted[s->nr_wanted++] = NULL;
-	for (size_t i = 0; rd->options->labels && rd->options->labels[i] && s->nr_wanted < NR_LABELS_MAX; i++)
+	for (size_t i = 0; rd->options->labels && rd->options->labels[i] && s->nr_wanted < PPROF_LABELS_MAX; i++)
 		s->wanted[s->nr_wanted++] = rd->options->labels[i];
 }
 
@@ -849,18 +836,17 @@ static void note_labels(struct flame_reader *rd, const struct pprof_sample *s)
  * for is told by the count before it: samples/count, cpu/nanoseconds; alloc_objects/count,
  * alloc_space/bytes. Return: how many rows.
  */
-static size_t make_samples(const struct pprof_proto *p, struct flame_sample *rows)
+size_t pprof_sample_rows(const struct pprof_proto *p, const int64_t *values, struct flame_sample *rows)
 {
-	const struct pprof_sample *s = p->sample;
 	int64_t count = 0;
 	size_t nr = 0;
 
 	for (size_t i = 0; i < p->nr_types; i++) {
 		if (p->is_count[i])
-			count = s->values[i];
-		if (s->values[i])
+			count = values[i];
+		if (values[i])
 			rows[nr++] = (struct flame_sample){
-				.type = p->type_rows[i], .value = s->values[i], .nr_samples = count > 0 ? (uint64_t)count : 1,
+				.type = p->type_rows[i], .value = values[i], .nr_samples = count > 0 ? (uint64_t)count : 1,
 			};
 	}
 	return nr;
@@ -917,7 +903,7 @@ static struct flame_span stack_key(struct pprof_proto *p, size_t nr)
 	size_t size = nr * sizeof(*p->path);
 	uint32_t number = (uint32_t)nr;
 
-	if (!s->whole || !is_worth_it(&p->seen.worth))
+	if (!s->whole || !p->feeder || !is_worth_it(&p->seen.worth))
 		return (struct flame_span){ NULL, 0 };
 	if (!s->nr_wanted)
 		return s->ids;
@@ -941,110 +927,26 @@ static int keep_stack(struct pprof_proto *p, struct flame_span key, uint64_t has
 	return flame_feeder_keep(p->feeder, seen->nr);
 }
 
-/* Room for @nr more frames of the path at hand, and for what is copied beyond them. Return: NULL without memory. */
-static flame_frame *reserve_path(struct pprof_proto *p, struct pprof_ends *ends, size_t nr)
+/* Without a feeder. */
+static int push_path(struct flame_profile *p, const flame_frame *frames, size_t nr, const struct flame_feed *feed)
 {
-	ends->room = ends->nr + nr + FRAMES_AT_ONCE;
-	return flame_feeder_path(p->feeder, ends->room);
+	struct flame_sample *rows = (struct flame_sample *)feed->samples;
+	flame_stack stack = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		stack = flame_stack_push(p, stack, frames[i]);
+	for (size_t i = 0; i < feed->nr_samples; i++)
+		rows[i].stack = stack;
+	return flame_samples_add(p, rows, feed->nr_samples);
 }
 
-/*
- * Put the frames of the locations from byte @from to byte @to of @ids behind those of the path at hand, the root's
- * first. Return: false where that is not possible; to look at all of the path again tells why.
- */
-static bool put_backwards(struct pprof_proto *p, struct pprof_ends *ends, struct flame_span ids, size_t from, size_t to)
+static int add_path(struct flame_profile *profile, struct pprof_proto *p, const flame_frame *frames, size_t nr,
+		    struct flame_feed *feed)
 {
-	const char *start = ids.s + from, *at = ids.s + to;
-	flame_frame *path = reserve_path(p, ends, to - from);
+	flame_frame *to = p->feeder ? flame_feeder_path(p->feeder, nr) : NULL;
 
-	while (at > start) {
-		const struct pprof_location *l;
-		const flame_frame *frames;
-		uint32_t row;
-		uint64_t id;
-
-		at = flame_pb_varint_before(start, at, &id);
-		row = at ? find_id(&p->location_index, id) : 0;
-		if (!row)
-			return false;
-		l = &p->locations[row - 1];
-		if (!path || ends->nr + l->nr + FRAMES_AT_ONCE > ends->room)
-			path = reserve_path(p, ends, l->nr + (size_t)(at - start));
-		if (!path)
-			return false;
-		/* Nearly all locations are few frames, and then it does not matter how many. */
-		frames = p->frames + l->first;
-		memcpy(path + ends->nr, frames, FRAMES_AT_ONCE * sizeof(*frames));
-		if (l->nr > FRAMES_AT_ONCE)
-			memcpy(path + ends->nr, frames, l->nr * sizeof(*frames));
-		ends->nr += l->nr;
-	}
-	return path;
-}
-
-/*
- * Where the last @nr blocks of @ids begin, locations end and begin somewhere: the one that may be cut belongs to what
- * is in front. Return: the byte where the first one behind begins.
- */
-static size_t block_start(struct flame_span ids, size_t nr)
-{
-	size_t at = ids.len - nr * FLAME_KNOWN_BLOCK;
-
-	if (!nr)
-		return at;
-	while (at < ids.len && ids.s[at] & 0x80)
-		at++;
-	return at < ids.len ? at + 1 : at;
-}
-
-/*
- * Add the path of packed locations, where its end is known without what is known. One more block of it becomes known:
- * what comes only once is hardly ever looked for then. Return: 0, a failure, or BROKEN: nothing was done.
- */
-static int add_known(struct pprof_proto *p, struct flame_span ids, struct flame_feed *feed)
-{
-	struct pprof_ends *ends = &p->ends;
-	const struct flame_known_entry *found = NULL;
-	struct flame_known_hashes hashes = { .nr = 0 };
-	size_t nr_blocks = 0, start, more = 0;
-	int err;
-
-	if (is_worth_it(&ends->worth)) {
-		if (flame_known_make_room(&ends->known))
-			flame_feeder_forget(p->feeder);
-		flame_known_hash(&ends->known, ids.s, ids.len, &hashes);
-		nr_blocks = flame_known_find(&ends->known, ids.s, ids.len, &hashes, &found);
-		ends->worth.nr_found += nr_blocks > 0;
-	}
-	start = block_start(ids, nr_blocks);
-	ends->nr = 0;
-	feed->skip = found ? found->nr_frames : 0;
-	feed->mark = found ? found->id : 0;
-	if (nr_blocks < hashes.nr) {
-		size_t next = block_start(ids, nr_blocks + 1);
-
-		if (!put_backwards(p, ends, ids, next, start))
-			return BROKEN;
-		start = next;
-		more = ends->nr;
-	}
-	if (!put_backwards(p, ends, ids, 0, start))
-		return BROKEN;
-	feed->nr = (uint32_t)ends->nr;
-	err = flame_feeder_add(p->feeder, feed);
-	if (!err && nr_blocks < hashes.nr) {
-		uint32_t id = flame_known_add(&ends->known, ids.s, ids.len, &hashes, nr_blocks, feed->mark,
-					      feed->skip + (uint32_t)more);
-
-		err = id ? flame_feeder_mark(p->feeder, id, feed->skip + (uint32_t)more) : FLAME_ENOMEM;
-	}
-	return err;
-}
-
-static int add_path(struct pprof_proto *p, const flame_frame *frames, size_t nr, struct flame_feed *feed)
-{
-	flame_frame *to = flame_feeder_path(p->feeder, nr);
-
+	if (!p->feeder)
+		return push_path(profile, frames, nr, feed);
 	if (!to)
 		return FLAME_ENOMEM;
 	memcpy(to, frames, nr * sizeof(*frames));
@@ -1056,28 +958,23 @@ static int add_path(struct pprof_proto *p, const flame_frame *frames, size_t nr,
 static int add_new(struct flame_reader *rd, struct pprof_proto *p, size_t nr, struct flame_feed *feed)
 {
 	struct pprof_sample *s = p->sample;
-	int err = BROKEN;
+	int err = put_waiting(rd, p);
 
-	if (s->whole && s->ids.len && !nr && !rd->options->skip_after)
-		err = add_known(p, s->ids, feed);
-	if (err != BROKEN)
-		return err;
-	err = put_waiting(rd, p);
 	if (err)
 		return err;
-	if (!array_reserve((void **)&p->path, &p->room_path, s->nr_frames + NR_LABELS_MAX + 1, sizeof(*p->path)))
+	if (!array_reserve((void **)&p->path, &p->room_path, s->nr_frames + PPROF_LABELS_MAX + 1, sizeof(*p->path)))
 		return FLAME_ENOMEM;
 	nr += put_frames(s, p->path + nr);
 	if (!s->nr_frames && !(p->path[nr++] = pprof_frame(rd, &p->scratch, &PPROF_NOWHERE)))
 		return FLAME_ENOMEM;
-	return add_path(p, p->path, skip_callers(rd, p->path, nr), feed);
+	return add_path(rd->profile, p, p->path, skip_callers(rd, p->path, nr), feed);
 }
 
 /* Return: 0, BROKEN, or a failure. */
 static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 {
 	struct flame_sample rows[PPROF_TYPES_MAX];
-	size_t nr_rows = make_samples(p, rows), nr = 0;
+	size_t nr_rows = pprof_sample_rows(p, p->sample->values, rows), nr = 0;
 	struct flame_feed feed = { .samples = rows, .nr_samples = (uint32_t)nr_rows };
 	struct flame_span key;
 	uint64_t hash = 0;
@@ -1086,7 +983,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 
 	if (!nr_rows)
 		return 0;
-	if (!array_reserve((void **)&p->path, &p->room_path, NR_LABELS_MAX + 1, sizeof(*p->path)))
+	if (!array_reserve((void **)&p->path, &p->room_path, PPROF_LABELS_MAX + 1, sizeof(*p->path)))
 		return FLAME_ENOMEM;
 	err = p->sample->nr_labels ? put_label_frames(rd, p, p->path, &nr) : 0;
 	if (err)
@@ -1103,7 +1000,7 @@ static int add_stack(struct flame_reader *rd, struct pprof_proto *p)
 	return err || !key.len ? err : keep_stack(p, key, hash);
 }
 
-static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
+int pprof_sample_read(struct flame_reader *rd, struct pprof_proto *p, struct flame_span message)
 {
 	int err = parse_sample(rd, p, message);
 
@@ -1114,18 +1011,6 @@ static int read_sample(struct flame_reader *rd, struct pprof_proto *p, struct fl
 	return err == BROKEN ? flame_skip(rd, "a sample's message is broken") : err;
 }
 
-/* Have memory fetch what will be asked of the sample in @message, some samples later. */
-static void expect_sample(const struct pprof_proto *p, struct flame_span message)
-{
-	struct flame_known_hashes hashes;
-	struct flame_pb pb = flame_pb(message);
-	struct flame_pb_field f;
-
-	if (flame_pb_next(&pb, &f) == FLAME_PB_FIELD && f.nr == 1 && p->seen.worth.nr_paused &&
-	    !p->ends.worth.nr_paused)
-		flame_known_hash(&p->ends.known, f.bytes.s, f.bytes.len, &hashes);
-}
-
 /* Where none is added to another; but not more than take the memory that the samples in the file do. */
 static size_t sums_at_most(const struct pprof_proto *p)
 {
@@ -1134,35 +1019,44 @@ static size_t sums_at_most(const struct pprof_proto *p)
 	return nr < most ? nr : most;
 }
 
-static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
+/* As they come: one stack is pushed while the next sample is looked at. */
+static int feed_samples(struct flame_reader *rd, struct pprof_proto *p)
 {
-	struct flame_pb pb = flame_pb((struct flame_span){ p->samples, p->nr_sample_bytes }), ahead = pb;
+	struct flame_pb pb = flame_pb((struct flame_span){ p->bytes, p->nr_bytes });
 	struct flame_pb_field f;
 	int err = 0, fed;
 
-	p->sample = calloc(1, sizeof(*p->sample));
-	p->feeder = p->sample ? flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1) : NULL;
+	p->feeder = flame_feeder_new(rd->profile, flame_thread_count(rd->options) > 1);
 	if (!p->feeder)
 		return FLAME_ENOMEM;
 	p->seen.stacks.max_bytes = SEEN_BYTES;
-	flame_samples_expect(rd->profile, sums_at_most(p));
-	choose_labels(rd, p->sample);
-	for (int i = 0; i < EXPECTED; i++)
-		flame_pb_next(&ahead, &f);
 	while (!err && flame_pb_next(&pb, &f) == FLAME_PB_FIELD) {
-		struct flame_pb_field later;
-
-		if (flame_pb_next(&ahead, &later) == FLAME_PB_FIELD)
-			expect_sample(p, later.bytes);
-		err = read_sample(rd, p, f.bytes);
+		if (f.nr == SAMPLE)
+			err = pprof_sample_read(rd, p, f.bytes);
 	}
 	fed = flame_feeder_free(p->feeder);
 	p->feeder = NULL;
-	if (fed == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
-	if (!err && !fed)
-		note_labels(rd, p->sample);
 	return err ? err : fed;
+}
+
+static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
+{
+	int err = FLAME_BULK_NOT;
+
+	p->sample = calloc(1, sizeof(*p->sample));
+	if (!p->sample)
+		return FLAME_ENOMEM;
+	flame_samples_expect(rd->profile, sums_at_most(p));
+	choose_labels(rd, p->sample);
+	if (pprof_bulk_is_worth(rd, p))
+		err = pprof_bulk_read(rd, p);
+	if (err == FLAME_BULK_NOT)
+		err = feed_samples(rd, p);
+	if (err == FLAME_EOVERFLOW)
+		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
+	if (!err)
+		note_labels(rd, p->sample);
+	return err;
 }
 
 /* What the profile says about itself. */
@@ -1240,7 +1134,7 @@ static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 		err = make_types(rd, p);
 	for (size_t i = 0; !err && i < p->nr_locations; i++)
 		err = make_frames(rd, p, &p->locations[i]);
-	if (!err && !array_reserve((void **)&p->frames, &p->room_frames, p->nr_frames + FRAMES_AT_ONCE, sizeof(*p->frames)))
+	if (!err && !array_reserve((void **)&p->frames, &p->room_frames, p->nr_frames + PPROF_FRAMES_AT_ONCE, sizeof(*p->frames)))
 		return FLAME_ENOMEM;
 	return err;
 }
@@ -1250,7 +1144,6 @@ int pprof_proto_read(struct flame_reader *rd, struct pprof_proto *p)
 	int err;
 
 	rd->input->binary = true;
-	reserve_samples(rd, p);
 	err = read_fields(rd, p);
 	if (err)
 		return err;
@@ -1291,12 +1184,12 @@ void pprof_proto_release(struct pprof_proto *p)
 	free(p->locations);
 	free(p->lines);
 	free(p->comments);
-	free(p->samples);
+	free(p->bytes);
+	free(p->starts);
 	free(p->frames);
 	free(p->type_rows);
 	free(p->is_count);
 	free(p->path);
-	flame_known_release(&p->ends.known);
 	flame_cache_release(&p->seen.stacks);
 	free(p->scratch.bytes);
 	if (p->sample) {

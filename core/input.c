@@ -7,17 +7,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ahead.h"
+#include "pages.h"
 #include "scan.h"
 #include "source.h"
+#include "thread.h"
 
 #define BUFFER_SIZE ((size_t)256 << 10)	/* stays in the second-level cache */
 #define MAX_LAYERS 3			/* of compression */
+#define READ_AT_ONCE ((size_t)1 << 20)
 #define MIN_READ 64			/* decoders put at least one character at a time */
 
 static int input_init(struct flame_input *in, int fd, const char *name)
@@ -290,6 +294,78 @@ struct flame_span flame_peek(struct flame_input *in, size_t want)
 		fill(in);
 	}
 	return (struct flame_span){ in->buf + in->pos, in->end - in->pos };
+}
+
+/* A part of a file that is read at once. */
+struct part {
+	int fd;
+	char *to;
+	uint64_t from;
+	size_t want, got;
+	int os_error;
+};
+
+static void *read_part(void *arg)
+{
+	struct part *part = arg;
+
+	while (part->got < part->want) {
+		size_t n = part->want - part->got < READ_AT_ONCE ? part->want - part->got : READ_AT_ONCE;
+		ssize_t got = pread(part->fd, part->to + part->got, n, (off_t)(part->from + part->got));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			part->os_error = errno;
+		if (got <= 0)
+			break;
+		part->got += (size_t)got;
+	}
+	return NULL;
+}
+
+static void read_parts(struct part *first, struct part *second)
+{
+	pthread_t thread;
+	bool started = second->want && flame_thread_start(&thread, read_part, second);
+
+	read_part(first);
+	if (started)
+		pthread_join(thread, NULL);
+	else
+		read_part(second);
+}
+
+bool flame_input_take_all(struct flame_input *in, bool threaded, char **bytes, size_t *len)
+{
+	size_t have = in->end - in->pos, half;
+	uint64_t size, at = in->base + in->end;
+	struct part first, second;
+	char *all;
+
+	if (in->eof || !flame_input_can_slice(in, &size) || size < at || size - at > SIZE_MAX / 2 - have)
+		return false;
+	all = malloc(have + (size_t)(size - at) + 1);
+	if (!all)
+		return false;
+	flame_pages_advise(all, have + (size_t)(size - at));
+	memcpy(all, in->buf + in->pos, have);
+	half = threaded ? (size_t)(size - at) / 2 : 0;
+	first = (struct part){ .fd = in->fd, .to = all + have, .from = at, .want = (size_t)(size - at) - half };
+	second = (struct part){ .fd = in->fd, .to = first.to + first.want, .from = at + first.want, .want = half };
+	read_parts(&first, &second);
+	*bytes = all;
+	*len = have + first.got + (first.got == first.want ? second.got : 0);
+	in->base += in->pos;
+	in->pos = in->end = 0;
+	in->eof = true;
+	if (in->progress)
+		__atomic_fetch_add(in->progress, *len - have, __ATOMIC_RELAXED);
+	if (first.os_error || second.os_error) {
+		in->error = FLAME_EIO;
+		in->os_error = first.os_error ? first.os_error : second.os_error;
+	}
+	return true;
 }
 
 int flame_unread(struct flame_input *in, const char *bytes, size_t len)

@@ -68,6 +68,17 @@ static inline void flame_take(struct flame_input *in, size_t n)
 	in->pos += n;
 }
 /*
+ * Take all that is left of a plain file at once, read by two threads if @threaded; *@bytes is the caller's to free. There
+ * is nothing in the view then, and the next function tells the input where in the file one is.
+ * Return: false where that cannot be done; the input is as it was then.
+ */
+bool flame_input_take_all(struct flame_input *in, bool threaded, char **bytes, size_t *len);
+/* Of what was taken so, @n more bytes have been used. */
+static inline void flame_input_used(struct flame_input *in, size_t n)
+{
+	in->base += n;
+}
+/*
  * Put @len bytes back that were taken last, however long ago they left the view.
  * Return: 0 or FLAME_ENOMEM.
  */

@@ -129,7 +129,15 @@ static enum flame_pb_result skip_group(struct flame_pb *pb, const char **at, uin
 
 enum flame_pb_result flame_pb_next_any(struct flame_pb *pb, struct flame_pb_field *field)
 {
-	const char *at = pb->at;
+	const char *at = pb->at, *behind;
+	uint64_t number;
+
+	/* A number with a tag of one byte. */
+	if (pb->end - at >= 2 && !(at[0] & 0x87) && at[0] >= 8 && (behind = flame_pb_varint(at + 1, pb->end, &number))) {
+		*field = (struct flame_pb_field){ (uint32_t)at[0] >> 3, FLAME_PB_VARINT, number, { at + 1, 0 } };
+		pb->at = behind;
+		return FLAME_PB_FIELD;
+	}
 
 	while (at < pb->end) {
 		enum flame_pb_result result = read_field(pb, &at, field);

@@ -10,6 +10,7 @@
  * the bytes of its field, read with a reader of its own.
  */
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "flame.h"
 
@@ -84,19 +85,27 @@ static inline const char *flame_pb_varint_before(const char *start, const char *
 	return at > start && at[-1] & 0x80 ? NULL : at;
 }
 
-/* The rest of flame_pb_next(), for other fields than short ones of bytes. */
+/* The rest of flame_pb_next(), for other fields than those of some bytes. */
 enum flame_pb_result flame_pb_next_any(struct flame_pb *pb, struct flame_pb_field *field);
 
 /* Take the next field. @field is set only for FLAME_PB_FIELD. */
 static inline enum flame_pb_result flame_pb_next(struct flame_pb *pb, struct flame_pb_field *field)
 {
 	const unsigned char *at = (const unsigned char *)pb->at;
+	ptrdiff_t left = pb->end - pb->at, len, head = 2;
 
-	if (pb->end - pb->at < 2 || (at[0] & 0x87) != FLAME_PB_BYTES || at[0] < 8 || at[1] > 0x7f ||
-	    at[1] > pb->end - pb->at - 2)
+	/* A tag of one byte and a length of one or two. */
+	if (left < 3 || (at[0] & 0x87) != FLAME_PB_BYTES || at[0] < 8)
 		return flame_pb_next_any(pb, field);
-	*field = (struct flame_pb_field){ (uint32_t)at[0] >> 3, FLAME_PB_BYTES, 0, { pb->at + 2, at[1] } };
-	pb->at += 2 + at[1];
+	len = at[1];
+	if (len > 0x7f) {
+		len = (len & 0x7f) | (ptrdiff_t)at[2] << 7;
+		head = 3;
+	}
+	if (at[head - 1] > 0x7f || len > left - head)
+		return flame_pb_next_any(pb, field);
+	*field = (struct flame_pb_field){ (uint32_t)at[0] >> 3, FLAME_PB_BYTES, 0, { pb->at + head, (size_t)len } };
+	pb->at += head + len;
 	return FLAME_PB_FIELD;
 }
 

@@ -194,6 +194,22 @@ static int sample_append(struct flame_profile *p, const struct flame_sample *s)
 	return 0;
 }
 
+static int sum_up(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
+{
+	if (__builtin_add_overflow(sum->value, s->value, &sum->value) ||
+	    __builtin_add_overflow(sum->nr_samples, s->nr_samples, &sum->nr_samples))
+		profile_fail(p, FLAME_EOVERFLOW);
+	return p->error;
+}
+
+bool profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *sample)
+{
+	struct flame_sample s = *sample;
+
+	normalise(p, &s);
+	return !p->error && !sum_up(p, sum, &s);
+}
+
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 {
 	struct flame_sample s = *sample, *sum;
@@ -204,10 +220,15 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 	sum = sample_find(p, &s);
 	if (!sum)
 		return sample_append(p, &s);
-	if (__builtin_add_overflow(sum->value, s.value, &sum->value) ||
-	    __builtin_add_overflow(sum->nr_samples, s.nr_samples, &sum->nr_samples))
-		profile_fail(p, FLAME_EOVERFLOW);
-	return p->error;
+	return sum_up(p, sum, &s);
+}
+
+void profile_sample_put(struct flame_profile *p, size_t row, const struct flame_sample *sample)
+{
+	struct flame_sample s = *sample;
+
+	normalise(p, &s);
+	p->samples[row] = s;
 }
 
 int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr)

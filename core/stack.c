@@ -61,6 +61,23 @@ static bool head_slots_grow(struct flame_profile *p)
 	return true;
 }
 
+/* Find heads by their slots again, where rows have been added without: many are never looked for. */
+static bool put_head_slots(struct flame_profile *p)
+{
+	while (!p->head_slots || p->nr_heads >= p->head_mask / 8 * 5) {
+		if (!head_slots_grow(p)) {
+			profile_fail(p, FLAME_ENOMEM);
+			return false;
+		}
+	}
+	for (; p->nr_slots < p->nr_heads; p->nr_slots++) {
+		const struct head *head = &p->heads[p->nr_slots];
+
+		put_head_slot(p, &(struct head_slot){ head->caller, p->stacks[head->stack] & ~STACK_HEAD, head->stack });
+	}
+	return true;
+}
+
 /* Append a row; there is room for it. */
 static flame_stack append_stack(struct flame_profile *p, flame_frame frame)
 {
@@ -103,6 +120,7 @@ static flame_stack add_head(struct flame_profile *p, flame_stack caller, flame_f
 	p->is_head[row / 64] |= 1ull << (row % 64);
 	p->heads[p->nr_heads++] = (struct head){ row, caller };
 	put_head_slot(p, &(struct head_slot){ caller, frame, row });
+	p->nr_slots++;
 	return row;
 }
 
@@ -117,6 +135,8 @@ flame_stack flame_stack_push(struct flame_profile *p, flame_stack caller, flame_
 	/* The newest stack has called nothing yet. */
 	if (next == p->nr_stacks)
 		return profile_reserve_stacks(p, 1) ? append_stack(p, frame) : 0;
+	if (p->nr_slots < p->nr_heads && !put_head_slots(p))
+		return 0;
 	for (uint32_t i = hash_pair(caller, frame) & p->head_mask; p->head_slots; i = (i + 1) & p->head_mask) {
 		const struct head_slot *slot = &p->head_slots[i];
 

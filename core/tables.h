@@ -3,8 +3,8 @@
 #define FLAME_TABLES_H
 /*
  * What a profile is made of, for the files that keep its tables: frame.c (strings and frames),
- * stack.c, task.c and sample.c (value types and samples); folded.c, which writes the names of all stacks, reads
- * their frames. Nobody else looks inside.
+ * stack.c, bulk.c (stacks in large numbers), task.c and sample.c (value types and samples); folded.c, which writes the
+ * names of all stacks, reads their frames. Nobody else looks inside.
  */
 #include <stdatomic.h>
 
@@ -55,11 +55,13 @@ struct flame_profile {
 	uint64_t *is_head;		/* a bit a stack */
 	uint32_t *heads_before;		/* a number a word of is_head */
 	size_t room_is_head, room_heads_before;
+	bool in_groups;			/* rows are those that bulk.c makes */
 	struct head *heads;
 	size_t nr_heads, room_heads;
 	/* Heads by caller and frame. The slot holds all that is asked for: one cache miss a look-up. */
 	struct head_slot *head_slots;
 	uint32_t head_mask;
+	size_t nr_slots;		/* heads that have one: the others came without, and get it when one is looked for */
 
 	struct flame_task_info *tasks;
 	size_t nr_tasks, room_tasks;
@@ -102,6 +104,12 @@ static inline uint32_t profile_fail(struct flame_profile *p, int err)
  * time ago, the samples that they will be added to.
  */
 void profile_expect_samples(const struct flame_profile *p, flame_stack stack, bool slot_is_near);
+
+/* Add @s to @sum, which has the same stack, task and type. Return: false where it does not fit; the profile has failed then. */
+bool profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s);
+
+/* Make @s the sample in @row, for which there is room; whether its stack has samples is not noted. */
+void profile_sample_put(struct flame_profile *p, size_t row, const struct flame_sample *s);
 
 /* Room for @nr more stacks. Return: false after a failure. */
 bool profile_reserve_stacks(struct flame_profile *p, size_t nr);
