@@ -83,7 +83,7 @@ LIB_SRC := $(filter-out $(WITHOUT),$(wildcard core/*.c core/render/*.c converter
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/viewer.o
 SHARED_OBJ := $(LIB_SRC:%.c=$(O)/shared/%.o) $(O)/shared/viewer.o
 HEADERS := core/flame.h core/converter.h core/input.h
-TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/replace.o $(O)/tools/memory.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/permission.o
+TOOL_OBJ := $(O)/tools/options.o $(O)/tools/tool.o $(O)/tools/replace.o $(O)/tools/memory.o $(O)/tools/drain.o $(O)/tools/progress.o $(O)/tools/write.o $(O)/tools/quality.o $(O)/tools/permission.o
 PROGRAMS := fgconv fgrender fgdiff fgreport fgdoctor fgrecord
 TESTS := $(patsubst tests/%.c,$(O)/tests/%,$(wildcard tests/test_*.c))
 FUZZERS := $(shell sed -n 's/^FORMAT(\(.*\))/fuzz_\1/p' converters/list.h) fuzz_svg fuzz_elf fuzz_raw fuzz_report

@@ -448,8 +448,6 @@ static int read(struct flame_reader *rd)
 		err = austin_mojo_read(rd, read_line);
 	while (!st->mojo && !err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
-	if (err == FLAME_EOVERFLOW)
-		return flame_fail(rd, err, "austin: the sum of the values does not fit 64 bits");
 	return err;
 }
 
@@ -483,6 +481,11 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->nr_bad += slice->nr_bad;
 	st->nr_late += slice->nr_late;
+}
+
+static bool goes_on(const void *prepared, const void *slice)
+{
+	return ((const struct state *)prepared)->mode == ((const struct state *)slice)->mode;
 }
 
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
@@ -536,6 +539,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_austin_converter = {
 	.name = "austin",
 	.summary = "text and binary files (MOJO) of austin",
+	.choices = FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.prepare = prepare,
@@ -543,5 +547,6 @@ const struct flame_converter flame_austin_converter = {
 	.release = release,
 	.split = split,
 	.join = join,
+	.goes_on = goes_on,
 	.finish = finish,
 };

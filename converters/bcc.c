@@ -129,12 +129,33 @@ static struct flame_span unwrap(struct flame_span s)
 	return s;
 }
 
+/* The same around a whole stack, "b'bash;main;read'", but not around each of its frames, "b'bash';b'main'". */
+static struct flame_span unwrap_path(struct flame_span path)
+{
+	const char *semicolon = memchr(path.s, ';', path.len);
+	struct flame_span first = { path.s, semicolon ? (size_t)(semicolon - path.s) : path.len };
+
+	return unwrap(first).len == first.len ? unwrap(path) : path;
+}
+
 static int add_item(struct state *st, struct item item)
 {
 	if (!item.frame || !array_reserve((void **)&st->items, &st->room_items, st->nr_items + 1, sizeof(item)))
 		return FLAME_ENOMEM;
 	st->items[st->nr_items++] = item;
 	return 0;
+}
+
+/* "[Missed User Stack] -17": without the error's number. */
+static struct flame_span cut_missed(struct flame_span s)
+{
+	static const char *const missed[] = { "[Missed User Stack]", "[Missed Kernel Stack]" };
+
+	for (size_t i = 0; s.len && s.s[0] == '[' && i < sizeof(missed) / sizeof(*missed); i++) {
+		if (span_starts(s, missed[i]))
+			s.len = strlen(missed[i]);
+	}
+	return s;
 }
 
 static int add_frame(struct flame_reader *rd, struct flame_span s)
@@ -151,8 +172,7 @@ static int add_frame(struct flame_reader *rd, struct flame_span s)
 			s = (struct flame_span){ bytes + 1, (size_t)(s.s + s.len - bytes - 1) };
 		s = unwrap(s);
 	}
-	if (s.len && s.s[0] == '[' && span_starts(s, "[Missed User Stack]"))
-		s.len = strlen("[Missed User Stack]");
+	s = cut_missed(s);
 	if (last == ']' && s.len > 4 && span_ends(s, "_[k]")) {
 		item.kernel = true;
 		s.len -= 4;
@@ -395,7 +415,7 @@ static int read_folded(struct flame_reader *rd, struct flame_span line)
 	if (!blank || bpf_integer(span_trim((struct flame_span){ blank, (size_t)(line.s + line.len - blank) }), &value) !=
 	    FLAME_NUMBER_OK)
 		return flame_skip(rd, "no count at the end of the line");
-	path = unwrap(span_trim((struct flame_span){ line.s, (size_t)(blank - line.s) }));
+	path = unwrap_path(span_trim((struct flame_span){ line.s, (size_t)(blank - line.s) }));
 	for (bool more = path.len; !err && more;) {
 		const char *semicolon = memrchr(path.s, ';', path.len);
 		size_t start = semicolon ? (size_t)(semicolon + 1 - path.s) : 0;
@@ -423,7 +443,8 @@ static int read(struct flame_reader *rd)
 		err = read_line(rd, line);
 	if (!err)
 		err = end_record(rd);
-	return bpf_text_end(&st->text, rd, err);
+	bpf_text_check_end(rd);
+	return bpf_text_end(&st->text, err);
 }
 
 static void release(struct flame_reader *rd)
@@ -537,6 +558,14 @@ static void join(struct flame_reader *rd, const void *from)
 	st->nr_negative += ((const struct state *)from)->nr_negative;
 }
 
+/* Another tool's first line tells what all values behind it are. */
+static bool goes_on(const void *prepared, const void *slice)
+{
+	const struct state *before = prepared, *after = slice;
+
+	return before->tool == after->tool && !strcmp(before->event, after->event);
+}
+
 static int finish(struct flame_reader *rd, struct flame_profile **profile)
 {
 	const struct state *st = rd->state;
@@ -557,5 +586,6 @@ const struct flame_converter flame_bcc_converter = {
 	.release = release,
 	.split = split,
 	.join = join,
+	.goes_on = goes_on,
 	.finish = finish,
 };

@@ -129,14 +129,20 @@ int bpf_name_side(struct flame_span name)
 
 /* Lines. */
 
-/* "7f7fa3ca1c98 " at the start: its digits; 0 where there is none. */
-static size_t address_digits(struct flame_span s)
+/* Mode perf stands behind a tab: there the first word always is an address, also that of a broken stack, "0 0". */
+static size_t least_digits(struct flame_span line)
+{
+	return line.len && line.s[0] == '\t' ? 1 : ADDRESS_MIN;
+}
+
+/* "7f7fa3ca1c98 " at the start, of @least digits: how many; 0 where there is none. */
+static size_t address_digits(struct flame_span s, size_t least)
 {
 	size_t n = 0;
 
 	while (n < s.len && is_hex(s.s[n]))
 		n++;
-	return n >= ADDRESS_MIN && n <= ADDRESS_MAX && n + 1 < s.len && s.s[n] == ' ' ? n : 0;
+	return n >= least && n <= ADDRESS_MAX && n + 1 < s.len && s.s[n] == ' ' ? n : 0;
 }
 
 static int address_side(const char *s, size_t n)
@@ -147,20 +153,16 @@ static int address_side(const char *s, size_t n)
 /* " (/usr/lib/libc.so.6)" and " (inlined)" behind a symbol that has an address. */
 static void cut_parens(struct bpf_frame *f)
 {
-	while (span_ends(f->symbol, ")")) {
-		const char *open = memrchr(f->symbol.s, '(', f->symbol.len);
-		struct flame_span inside;
+	struct flame_span rest = f->symbol, inside;
 
-		if (!open || open == f->symbol.s || open[-1] != ' ')
-			return;
-		inside = (struct flame_span){ open + 1, (size_t)(f->symbol.s + f->symbol.len - open - 2) };
-		if (inside.len == 7 && span_starts(inside, "inlined"))
+	while (span_cut_group(&rest, &inside) && rest.len) {
+		if (span_equals(inside, "inlined"))
 			f->inlined = true;
 		else if (!f->module.len)
 			f->module = inside;
 		else
 			return;
-		f->symbol.len = (size_t)(open - 1 - f->symbol.s);
+		f->symbol = rest;
 	}
 }
 
@@ -203,7 +205,7 @@ void bpf_parse_frame(struct flame_span line, struct bpf_frame *f)
 	size_t digits;
 
 	*f = (struct bpf_frame){ .symbol = span_trim(line) };
-	digits = address_digits(f->symbol);
+	digits = address_digits(f->symbol, least_digits(line));
 	if (digits) {
 		f->side = address_side(f->symbol.s, digits);
 		f->symbol = span_trim((struct flame_span){ f->symbol.s + digits, f->symbol.len - digits });
@@ -347,9 +349,9 @@ flame_frame bpf_make_frame(struct bpf_text *t, struct flame_reader *rd, struct f
 }
 
 /* The part of the line that tells its frame, and the cache that it is in. */
-static struct flame_span key_of(const struct flame_reader *rd, struct flame_span line, unsigned int *cache)
+static struct flame_span key_of(const struct flame_reader *rd, struct flame_span line, size_t least, unsigned int *cache)
 {
-	size_t digits = address_digits(line), end;
+	size_t digits = address_digits(line, least), end;
 
 	*cache = 0;
 	if (digits) {
@@ -369,10 +371,10 @@ flame_frame bpf_find_frame(struct bpf_text *t, struct flame_reader *rd, struct f
 	uint64_t hash;
 	flame_frame frame;
 
-	key = key_of(rd, whole, &cache);
+	key = key_of(rd, whole, least_digits(line), &cache);
 	hash = hash_bytes(key.s, key.len);
 	if (!flame_cache_get(&t->lines[cache], key.s, key.len, hash, &frame)) {
-		frame = new_frame(t, rd, whole);
+		frame = new_frame(t, rd, line);
 		flame_cache_put(&t->lines[cache], key.s, key.len, hash, frame);
 	}
 	*side = frame ? t->known[frame].side : 0;
@@ -412,13 +414,11 @@ int bpf_text_init(struct bpf_text *t, struct flame_reader *rd)
 	return t->feeder ? 0 : FLAME_ENOMEM;
 }
 
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err)
+int bpf_text_end(struct bpf_text *t, int err)
 {
 	int ended = flame_feeder_free(t->feeder);
 
 	t->feeder = NULL;
-	if (ended == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
 	return err ? err : ended;
 }
 
@@ -428,6 +428,13 @@ int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason)
 		return flame_skip(rd, reason);
 	flame_damaged(rd, "the input ends inside %s: it is cut off; what came before is used", what);
 	return 0;
+}
+
+/* What prints these ends each line: half a number is a wrong number. */
+void bpf_text_check_end(struct flame_reader *rd)
+{
+	if (!rd->diag->damaged && flame_input_ends_in_line(rd->input))
+		flame_damaged(rd, "the last line does not end: it is cut off, and the number in it may be wrong");
 }
 
 void bpf_text_release(struct bpf_text *t)

@@ -51,13 +51,12 @@ struct bpf_text {
 	bool has_paths;			/* some path was added */
 };
 
+/* All lines were read: tell if the last one has no end. */
+void bpf_text_check_end(struct flame_reader *rd);
 /* Return: 0 or FLAME_ENOMEM. */
 int bpf_text_init(struct bpf_text *t, struct flame_reader *rd);
-/*
- * Everything goes into the profile. Return: @err, how reading ended, or else the failure, with an error in rd->diag where
- * a sum does not fit.
- */
-int bpf_text_end(struct bpf_text *t, struct flame_reader *rd, int err);
+/* Everything goes into the profile. Return: @err, how reading ended, or else the failure. */
+int bpf_text_end(struct bpf_text *t, int err);
 /* The end of the input cuts off @what ("a stack"). @reason: to skip it, where the input tells of damage itself. */
 int bpf_text_cut(struct flame_reader *rd, const char *what, const char *reason);
 void bpf_text_release(struct bpf_text *t);

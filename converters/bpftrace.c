@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../core/diag.h"
 #include "../core/hash.h"
 #include "../core/json.h"
 #include "../core/meta.h"
@@ -78,6 +79,7 @@ struct state {
 
 	/* The key at hand. */
 	bool open;		/* its value is still to come */
+	uint64_t key_line;
 	bool has_stack;		/* perhaps an empty one */
 	bool is_hist;		/* buckets follow */
 	int64_t buckets;
@@ -94,6 +96,8 @@ struct state {
 	/* For finish(). */
 	uint64_t first;		/* hash of the map that the first line names; 0: none */
 	uint64_t printing;	/* hash of the map whose plain values were the last thing that came; 0: none */
+	bool any_plain;		/* a plain value has come */
+	bool ended_first;	/* before one came, what was being printed had ended */
 	struct seen seen[NR_SEEN];
 	uint64_t nr_flat;	/* values of maps without a stack */
 	uint64_t nr_full;	/* failed updates of a map */
@@ -428,6 +432,7 @@ static void end_print(struct state *st)
 {
 	if (st->printing)
 		count_print(st, st->printing, 1);
+	st->ended_first |= !st->any_plain;
 	st->printing = 0;
 }
 
@@ -493,6 +498,7 @@ static int read_value(struct flame_reader *rd, struct flame_span s)
 	}
 	switch (bpf_integer(s, &value)) {
 	case FLAME_NUMBER_OK:
+		st->any_plain = true;
 		st->printing = st->has_stack ? st->maps[st->map - 1].hash : 0;
 		return add_value(rd, FORM_PLAIN, value);
 	case FLAME_NUMBER_TOO_BIG:
@@ -547,7 +553,7 @@ static int drop_key(struct flame_reader *rd)
 	if (!st->open)
 		return 0;
 	reset_key(st);
-	return flame_skip(rd, "a key without a value");
+	return flame_skip_at(rd, "a key without a value", st->key_line, 1);
 }
 
 /* The same at the end of the input: it is cut off. */
@@ -596,9 +602,10 @@ static int open_key(struct flame_reader *rd, struct flame_span line, size_t name
 	reset_key(st);
 	if (!set_map(rd, (struct flame_span){ line.s, name }))
 		return flame_skip(rd, "a map too many, or its name too long (BPFTRACE_MAPS_MAX 256)");
-	if (st->maps[st->map - 1].hash != last)
+	if (last && st->maps[st->map - 1].hash != last)
 		end_print(st);
 	st->open = true;
+	st->key_line = flame_input_line_nr(rd->input);
 	return read_parts(rd, (struct flame_span){ line.s + name + 1, line.len - name - 1 }, true);
 }
 
@@ -656,18 +663,27 @@ static int read_lines(struct flame_reader *rd)
 	}
 	if (!err)
 		err = close_hist(rd);
-	return err || !st->open ? err : end_key(rd);
+	if (!err && st->open)
+		err = end_key(rd);
+	bpf_text_check_end(rd);
+	return err;
 }
 
 /* JSON. */
 
 struct document {
 	char type[16];
+	bool early_data;	/* before the type */
 };
 
 static bool is_type(const struct document *doc, const char *type)
 {
 	return !strcmp(doc->type, type);
+}
+
+static bool is_map(const struct document *doc)
+{
+	return is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
 }
 
 /* Numbers of a document of type stats are of avg(). */
@@ -678,11 +694,14 @@ static enum form number_form(const struct document *doc)
 
 static int add_json_number(struct flame_reader *rd, struct flame_json *json, const struct document *doc)
 {
+	struct flame_number fraction;
 	int64_t value;
 
-	if (!flame_json_int(json, &value))
-		return too_big(rd);
-	return add_value(rd, number_form(doc), value);
+	if (flame_json_int(json, &value))
+		return add_value(rd, number_form(doc), value);
+	if (flame_json_decimal(json, &fraction) == FLAME_NUMBER_OK)
+		return flame_skip(rd, "a value that is not a whole number");
+	return too_big(rd);
 }
 
 /* A number that a double does not hold is written as a string. */
@@ -814,7 +833,7 @@ static void read_json_lost(struct flame_reader *rd, struct flame_json *json)
 /* A member of a document. */
 static int read_json_member(struct flame_reader *rd, struct flame_json *json, struct document *doc)
 {
-	bool maps = is_type(doc, "map") || is_type(doc, "stats") || is_type(doc, "hist");
+	bool maps = is_map(doc);
 	enum flame_json_token token;
 	size_t n;
 
@@ -834,6 +853,7 @@ static int read_json_member(struct flame_reader *rd, struct flame_json *json, st
 		return 0;
 	}
 	if (!maps || !flame_json_is(json, "data")) {
+		doc->early_data |= !doc->type[0] && flame_json_is(json, "data");
 		flame_json_skip(json);
 		return 0;
 	}
@@ -860,6 +880,8 @@ static int read_documents(struct flame_reader *rd, struct flame_json *json)
 		}
 		while (!err && flame_json_next(json) == FLAME_JSON_KEY)
 			err = read_json_member(rd, json, &doc);
+		if (!err && doc.early_data && (is_map(&doc) || is_type(&doc, "lost_events")))
+			err = flame_skip(rd, "\"data\" before \"type\", which bpftrace writes first");
 		st->nr_full += is_type(&doc, "helper_error");
 	}
 	return err;
@@ -893,7 +915,7 @@ static int read(struct flame_reader *rd)
 		flame_type_row(rd->profile, &(struct flame_type_info){ 0 });
 	if (!err)
 		err = st->json ? read_json(rd) : read_lines(rd);
-	return bpf_text_end(&st->text, rd, err);
+	return bpf_text_end(&st->text, err);
 }
 
 static void release(struct flame_reader *rd)
@@ -1049,9 +1071,10 @@ static void join(struct flame_reader *rd, const void *from)
 	struct state *st = rd->state;
 	const struct state *slice = from;
 
-	if (slice->first != st->printing)
+	if (slice->first != st->printing || slice->ended_first)
 		end_print(st);
-	st->printing = slice->printing;
+	if (slice->any_plain || slice->ended_first || slice->first != st->printing)
+		st->printing = slice->printing;
 	for (size_t i = 0; i < NR_SEEN && slice->seen[i].hash; i++) {
 		struct seen *seen = find_seen(st, slice->seen[i].hash);
 

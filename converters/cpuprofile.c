@@ -155,21 +155,35 @@ static int keep_all(struct series *s, struct flame_json *json)
 	return got;
 }
 
+/*
+ * Behind a key; *@at is where the bracket is. An array without elements is as good as none.
+ * Return: 1 where there are some, 0, a failure.
+ */
+static int open_array(struct flame_json *json, uint64_t *at)
+{
+	enum flame_json_token token = flame_json_next(json);
+
+	*at = flame_input_offset(json->in) - 1;
+	if (token == FLAME_JSON_ARRAY && !flame_json_is_empty(json))
+		return 1;
+	return flame_json_skip_rest(json, token) ? 0 : FLAME_EDAMAGED;
+}
+
 /* An array behind its key is kept, or its place where the file can be read again. */
 static int read_series(struct flame_reader *rd, struct series *s, struct flame_json *json)
 {
-	enum flame_json_token token = flame_json_next(json);
-	uint64_t size;
+	uint64_t size, at;
+	int some = open_array(json, &at);
 
-	if (token != FLAME_JSON_ARRAY)
-		return flame_json_skip_rest(json, token) ? 0 : FLAME_EDAMAGED;
+	if (some <= 0)
+		return some;
 	if (s->seen)
 		return flame_json_leave(json) ? flame_skip(rd, "an array that was there before") : FLAME_EDAMAGED;
 	s->seen = true;
 	if (!flame_input_can_slice(rd->input, &size) || s == &((struct state *)rd->state)->timestamps)
 		return keep_all(s, json);
 	s->sliced = true;
-	s->at = flame_input_offset(rd->input) - 1;
+	s->at = at;
 	return flame_json_leave(json) ? 0 : FLAME_EDAMAGED;
 }
 
@@ -365,7 +379,7 @@ enum key { NODES, SAMPLES, TIME_DELTAS, TIMESTAMPS, START_TIME, END_TIME, TRACE_
 
 static const char *const keys[] = {
 	"nodes", "samples", "timeDeltas", "timestamps", "startTime", "endTime", "traceEvents", "profile",
-	"head", "result", NULL,
+	"head", "result", "params", NULL,
 };
 
 static enum key key_of(const struct flame_json *json)
@@ -393,13 +407,14 @@ static int read_deltas(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
 	struct series *s = &st->deltas;
-	enum flame_json_token token;
+	uint64_t at;
+	int some;
 
 	if (s->seen || !st->samples.seen || !st->nodes)
 		return read_series(rd, s, &st->json);
-	token = flame_json_next(&st->json);
-	if (token != FLAME_JSON_ARRAY)
-		return flame_json_skip_rest(&st->json, token) ? 0 : FLAME_EDAMAGED;
+	some = open_array(&st->json, &at);
+	if (some <= 0)
+		return some;
 	s->seen = true;
 	s->json = &st->json;
 	return zip(rd, s);
@@ -514,8 +529,13 @@ static int probe(struct flame_span head)
 	/* In trees below "head" only heap profiles have call frames; "selfSize" may be far behind a long name. */
 	if (found & 1u << (WRAPPED + 1) && !(found & 1u << NODES) && memmem(head.s, head.len, "\"callFrame\"", 11))
 		return FLAME_SCORE_NOT;
-	if (tree && memmem(head.s, head.len, "\"functionName\"", 14) && !memmem(head.s, head.len, "\"selfSize\"", 10))
-		return FLAME_SCORE_MAGIC;
+	if (memmem(head.s, head.len, "\"functionName\"", 14) && !memmem(head.s, head.len, "\"selfSize\"", 10)) {
+		if (tree)
+			return FLAME_SCORE_MAGIC;
+		/* What the inspector sends. */
+		if (found & ((1u << WRAPPED) | 3u << (WRAPPED + 2)) && memmem(head.s, head.len, "\"nodes\"", 7))
+			return FLAME_SCORE_RECORD;
+	}
 	if (found & 1u << SAMPLES && (times || found & 1u << START_TIME))
 		return FLAME_SCORE_RECORD;
 	return times ? FLAME_SCORE_SHAPE : FLAME_SCORE_NOT;

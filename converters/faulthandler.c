@@ -154,6 +154,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_faulthandler_converter = {
 	.name = "faulthandler",
 	.summary = "stacks dumped by Python's faulthandler",
+	.choices = FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.probe = probe,

@@ -33,6 +33,8 @@
 #define CACHE_BYTES ((size_t)64 << 20)
 
 #define MAX_WAITING 8	/* lines, a power of two */
+#define MAX_EXPECTED (1u << 18)	/* lines and stacks; larger tables grow by remapping */
+#define STACK_BYTES 32		/* of text a stack, at least in most files */
 
 /* The text of a path. */
 struct path {
@@ -50,6 +52,7 @@ struct path {
 struct state {
 	bool one_column;	/* some line had only one number */
 	bool two_columns;	/* some line had two */
+	uint32_t scale;		/* of the count with the most digits behind the point */
 	struct path paths[MAX_WAITING];	/* a ring: the waiting ones, and the one before them */
 	size_t nr_come, nr_gone;
 	struct flame_prefixes prefixes;
@@ -355,10 +358,42 @@ static bool ends_in_number(struct flame_span s)
 	       flame_number_parse((struct flame_span){ s.s + i, s.len - i }, &n) == FLAME_NUMBER_OK;
 }
 
+/* A count that only fits without a sign. Return: 0 where it is none. */
+static uint64_t parse_unsigned(struct flame_span s)
+{
+	uint64_t value = 0;
+
+	for (size_t i = 0; i < s.len; i++) {
+		if (s.s[i] < '0' || s.s[i] > '9' || __builtin_mul_overflow(value, 10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)(s.s[i] - '0'), &value))
+			return 0;
+	}
+	return value;
+}
+
+/* The same stack as often as its count needs. */
+static int add_unsigned(struct flame_reader *rd, struct flame_span line, struct flame_span count)
+{
+	uint64_t rest = ends_in_number(line) ? 0 : parse_unsigned(count);
+	struct state *st = rd->state;
+	int err = 0;
+
+	if (!rest)
+		return flame_fail(rd, FLAME_EOVERFLOW, "the count %.*s does not fit 64 bits", (int)(count.len < 40 ? count.len : 40),
+				  count.s);
+	st->one_column = true;
+	for (struct flame_number part = { 0 }; !err && rest; rest -= (uint64_t)part.value) {
+		part.value = rest < INT64_MAX ? (int64_t)rest : INT64_MAX;
+		err = add_path(rd, line, part);
+	}
+	return err;
+}
+
 static int read_line(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
 	struct flame_span rest = line, last = cut_word(&rest);
+	enum flame_number_result result;
 	struct flame_number n;
 
 	if (!last.len)
@@ -367,24 +402,39 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		read_comment(rd, line);
 		return 0;
 	}
-	switch (flame_number_parse(last, &n)) {
-	case FLAME_NUMBER_NONE:
+	result = flame_number_parse(last, &n);
+	if (result == FLAME_NUMBER_NONE)
 		return flame_skip(rd, "no count at the end of the line");
-	case FLAME_NUMBER_TOO_BIG:
-		return flame_fail(rd, FLAME_EOVERFLOW, "the count %.*s does not fit 64 bits",
-				  (int)(last.len < 40 ? last.len : 40), last.s);
-	default:
-		break;
-	}
 	/* A frame that is a blank, before the one that separates the count. */
 	if (rest.len && rest.s[rest.len - 1] == ';' && last.s - (rest.s + rest.len) > 1)
 		rest.len++;
 	line = rest;
+	if (result == FLAME_NUMBER_TOO_BIG)
+		return add_unsigned(rd, line, last);
+	if (n.scale > st->scale)
+		st->scale = n.scale;
 	if (ends_in_number(line))
 		st->two_columns = true;
 	else
 		st->one_column = true;
 	return add_path(rd, line, n);
+}
+
+/*
+ * Tables that grow leave behind what they were, all of which is memory that was never touched before. Of a file it is
+ * known how long it is, and its first lines tell how many there will be.
+ */
+static void expect_lines(struct flame_reader *rd)
+{
+	struct flame_span head = flame_peek(rd->input, FLAME_HEAD_SIZE);
+	uint64_t size, lines = scan_count(head.s, head.len, '\n');
+
+	if (!head.len || !flame_input_can_slice(rd->input, &size))
+		return;
+	/* Lines differ in length. */
+	lines = (uint64_t)((double)(lines + lines / 8) * (double)size / (double)head.len);
+	flame_samples_expect(rd->profile, lines < MAX_EXPECTED ? lines : MAX_EXPECTED);
+	flame_stacks_expect(rd->profile, size / STACK_BYTES < MAX_EXPECTED ? size / STACK_BYTES : MAX_EXPECTED);
 }
 
 static int read(struct flame_reader *rd)
@@ -399,13 +449,12 @@ static int read(struct flame_reader *rd)
 	if (!st->feeder)
 		return FLAME_ENOMEM;
 	flame_feeder_set_find(st->feeder, find_frames, rd);
+	expect_lines(rd);
 	while (!err && flame_line(rd->input, &line))
 		err = read_line(rd, line);
 	while (!err && st->nr_gone < st->nr_come)
 		err = feed_oldest(rd);
 	fed = flame_feeder_free(st->feeder);
-	if (fed == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the counts does not fit 64 bits");
 	return fed ? fed : err;
 }
 
@@ -429,6 +478,8 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->one_column |= slice->one_column;
 	st->two_columns |= slice->two_columns;
+	if (slice->scale > st->scale)
+		st->scale = slice->scale;
 	if (!st->other[0])
 		memcpy(st->other, slice->other, sizeof(st->other));
 }
@@ -543,6 +594,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 		return err;
 	if (st->other[0])
 		note_added(rd, *profile);
+	if (flame_type_get(*profile, 1)->scale < st->scale)
+		flame_note(rd, "counts are rounded to %u digits behind the point: with more of them their sum does not fit 64 bits",
+			   flame_type_get(*profile, 1)->scale);
 	if (!columns && st->two_columns && st->one_column)
 		flame_note(rd, "some lines end in two numbers: the first is taken as part of the name (--columns 2: as the count before)");
 	if (columns == 1 || !st->two_columns || (!columns && st->one_column)) {

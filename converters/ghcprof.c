@@ -168,6 +168,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_ghcprof_converter = {
 	.name = "ghcprof",
 	.summary = "cost centre trees of GHC's profiler (.prof)",
+	.choices = FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

@@ -751,15 +751,11 @@ static int find_first(struct flame_reader *rd)
 /* ---- From a chunk's sums to the profile ---- */
 
 /* Whether the thread was in the state that is asked for; without "STATE_", in any case. */
-static bool is_state(struct flame_span state, const char *wanted)
+static bool wants_state(struct flame_reader *rd, struct flame_span state)
 {
-	size_t n = strlen(wanted);
-
-	if (state.len > 6 && !memcmp(state.s, "STATE_", 6) && strncasecmp(wanted, "STATE_", 6)) {
-		state.s += 6;
-		state.len -= 6;
-	}
-	return state.len == n && !strncasecmp(state.s, wanted, n);
+	if (span_starts(state, "STATE_") && rd->options->state && !span_in_list(state, rd->options->state))
+		state = span_from(state, strlen("STATE_"));
+	return flame_wants_state(rd, state);
 }
 
 /* async-profiler's samples of CPU time have a state of their own; the others are of wall-clock time. */
@@ -834,7 +830,7 @@ static bool resolve(struct flame_reader *rd, const struct sum *sum, struct flame
 
 	if (plan->has_state && (plan->kind->action == EXECUTION || rd->options->state))
 		state = jfr_pools_state(&st->pools, sum->state);
-	if (rd->options->state && !is_state(state, rd->options->state))
+	if (!wants_state(rd, state))
 		return false;
 	s->type = type_of(rd, plan, state);
 	if (st->chunk.damaged && sum->stack && !jfr_pools_has(&st->pools, JFR_STACKS, sum->stack)) {
@@ -1172,7 +1168,8 @@ const struct flame_converter flame_jfr_converter = {
 	.name = "jfr",
 	.binary = true,
 	.summary = "recordings of Java Flight Recorder and async-profiler (.jfr)",
-	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LEAK,
+	.choices = FLAME_CHOICE_TIME | FLAME_CHOICE_STATE | FLAME_CHOICE_LEAK |
+		   FLAME_CHOICE_SIMPLE | FLAME_CHOICE_JAVA | FLAME_CHOICE_BCI,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read_recording,

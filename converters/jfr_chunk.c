@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../core/spool.h"
 #include "../core/table.h"
 
 #define UNFINISHED_SIZE ((uint64_t)1 << 30)	/* async-profiler's, until it knows better */
@@ -51,29 +52,11 @@ uint64_t jfr_chunk_length(struct flame_span head)
 	return size < JFR_HEADER || size > INT64_MAX || (size == UNFINISHED_SIZE && !be(h + 24, 8)) ? 0 : size;
 }
 
-static bool write_all(int fd, const unsigned char *p, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n <= 0)
-			return false;
-		p += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 static int start_spool(struct jfr_chunk *c)
 {
-	FILE *f = tmpfile();
-
-	if (!f)
-		return FLAME_EIO;
-	c->fd = dup(fileno(f));
+	c->fd = flame_spool_open();
 	c->in_file = c->spooled = c->fd >= 0;
-	fclose(f);
-	return c->spooled && write_all(c->fd, c->image, (size_t)c->size) ? 0 : FLAME_EIO;
+	return c->spooled && flame_spool_write(c->fd, c->image, (size_t)c->size) ? 0 : FLAME_EIO;
 }
 
 static int append(struct jfr_chunk *c, const char *s, size_t len)
@@ -83,7 +66,7 @@ static int append(struct jfr_chunk *c, const char *s, size_t len)
 	if (err)
 		return err;
 	if (c->in_file) {
-		if (!write_all(c->fd, (const unsigned char *)s, len))
+		if (!flame_spool_write(c->fd, s, len))
 			return FLAME_EIO;
 	} else {
 		if (!array_reserve((void **)&c->image, &c->room, (size_t)c->size + len, 1))

@@ -15,7 +15,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "../core/callstack.h"
 #include "../core/converter.h"
@@ -46,13 +45,13 @@ struct state {
 static int end_thread(struct flame_reader *rd)
 {
 	struct state *st = rd->state;
-	const char *want = rd->options->state;
+	const char *state = states[st->thread].name;
 
 	if (!st->in_thread)
 		return 0;
 	st->in_thread = false;
 	st->text.sample.type = st->types[st->thread];
-	if (want && strcasecmp(want, states[st->thread].name)) {
+	if (!flame_wants_state(rd, (struct flame_span){ state, strlen(state) })) {
 		st->text.stack.nr = 0;
 		return 0;
 	}
@@ -278,7 +277,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_jstack_converter = {
 	.name = "jstack",
 	.summary = "thread dumps of a JVM, many in one file",
-	.choices = FLAME_CHOICE_STATE,
+	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_SIMPLE | FLAME_CHOICE_JAVA,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.probe = probe,

@@ -60,6 +60,7 @@ struct state {
 	/* The sample at hand. */
 	bool open;
 	bool ignored;		/* outside --time */
+	bool in_record;		/* what is indented goes on with a record: PERF_RECORD_NAMESPACES */
 	bool has_only;		/* header->rest holds a frame, to be used if none follows */
 	flame_stack root;
 	flame_type type;
@@ -94,9 +95,11 @@ struct state {
 	struct flame_native_namer namer;
 
 	int64_t first, last;		/* times of samples, ns; 0: none yet */
+	bool no_memory;			/* for some frame */
 	bool too_big;			/* some period does not fit */
 	bool any_deep;			/* some sample has more than one frame */
 	bool any_sched;
+	bool any_deferred;		/* user parts of callchains stand for themselves, behind the samples */
 };
 
 #define NR_SEEN (1u << 14)
@@ -155,6 +158,10 @@ static bool find_line(struct flame_reader *rd, struct flame_span line, uint32_t 
 	if (!perf_parse_frame(line, &f))
 		return false;
 	*value = line_frames(rd, &f);
+	if (!*value) {
+		st->no_memory = true;
+		return false;
+	}
 	flame_cache_put(&st->lines, line.s, line.len, hash, *value);
 	/* Values that stood for several frames went with the old generation. */
 	if (st->lines.generation != generation && !(*value & MANY_FRAMES))
@@ -193,15 +200,12 @@ static int add_sample(struct flame_reader *rd, flame_stack stack)
 {
 	struct state *st = rd->state;
 	struct flame_sample s = { .stack = stack, .type = st->type, .value = st->value };
-	int err;
 
+	if (st->no_memory)
+		return FLAME_ENOMEM;
 	if (st->too_big)
 		return flame_fail(rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
-	err = flame_sample_add(rd->profile, &s);
-	/* Without a place: the sum is full, whichever sample came last. */
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
-	return err;
+	return flame_sample_add(rd->profile, &s);
 }
 
 static int close_sample(struct flame_reader *rd)
@@ -287,6 +291,7 @@ static void open_sample(struct flame_reader *rd, const struct perf_header *h)
 	struct state *st = rd->state;
 
 	st->open = true;
+	st->in_record = false;
 	st->weak_len = 0;
 	st->nr_frames = 0;
 	st->has_only = false;
@@ -314,15 +319,15 @@ static void note_only_frame(struct flame_reader *rd, const struct perf_header *h
 {
 	struct state *st = rd->state;
 	struct perf_frame f;
-	struct flame_span line, address;
+	struct flame_span rest = span_to(h->rest, span_find(h->rest, ") => ") + 1), line, address;
 
-	if (!h->rest.len)
+	if (!rest.len)
 		return;
-	/* A frame's line starts with a blank, and one stands before the rest. */
-	line = (struct flame_span){ h->rest.s - 1, h->rest.len + 1 };
-	address = perf_find_address(h->ids_end, h->rest);
+	/* A frame's line starts with a blank, and one stands before the rest; behind "=>" is where a branch leads. */
+	line = (struct flame_span){ rest.s - 1, rest.len + 1 };
+	address = perf_find_address(h->ids_end, rest);
 	if (address.len)
-		line = span_from(line, (size_t)(address.s - h->rest.s));
+		line = span_from(line, (size_t)(address.s - rest.s));
 	line = cut_extras(line);
 	if (perf_parse_frame(line, &f) && (address.len || (f.symbol.len && (h->event.len || f.address.len > 4))))
 		st->has_only = find_line(rd, line, &st->only);
@@ -334,6 +339,8 @@ static void read_record(struct flame_reader *rd, struct flame_span record)
 	const char *lost = memmem(record.s, record.len, "LOST", 4);
 	uint64_t nr = 0;
 
+	if (span_starts(record, "DEFERRED"))
+		((struct state *)rd->state)->any_deferred = true;
 	if (!lost)
 		return;
 	for (size_t i = record.len; i-- > 0 && record.s[i] >= '0' && record.s[i] <= '9';)
@@ -345,10 +352,12 @@ static void read_record(struct flame_reader *rd, struct flame_span record)
 
 static int read_header(struct flame_reader *rd, const struct perf_header *h)
 {
+	struct state *st = rd->state;
 	int err = close_sample(rd);
 
 	if (err)
 		return err;
+	st->in_record = h->record.len;
 	if (h->record.len) {
 		read_record(rd, h->record);
 		return 0;
@@ -440,6 +449,8 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	struct state *st = rd->state;
 	struct perf_frame f;
 
+	if ((st->in_record && !st->open) || perf_is_branch_text(line))
+		return 0;
 	if (!perf_parse_frame(line, &f))
 		return flame_skip(rd, "a stack frame without an address");
 	if (!st->open && !open_for_frame(rd))
@@ -447,40 +458,44 @@ static int read_frame(struct flame_reader *rd, struct flame_span line)
 	return push_line(rd, line) ? 0 : FLAME_ENOMEM;
 }
 
-/* "  file.c:12" behind a frame, from -F +srcline. "lib[offset]" tells nothing. */
+/* "file.c:12" to its parts. Return: false for "lib[offset]" and "??:0", which tell nothing. */
+static bool parse_place(struct flame_span place, struct flame_span *file, int64_t *line)
+{
+	const char *colon = memrchr(place.s, ':', place.len);
+
+	if (!colon || colon == place.s)
+		return false;
+	*file = span_to(place, (size_t)(colon - place.s));
+	return !span_equals(*file, "??") && span_is_int(span_from(place, file->len + 1), line) && *line >= 0 &&
+	       *line <= UINT32_MAX;
+}
+
+/* "  file.c:12" behind a frame, from -F +srcline; perf puts the mark of an inlined frame behind it. */
 static int read_srcline(struct flame_reader *rd, struct flame_span line)
 {
 	struct state *st = rd->state;
+	struct flame_span place = span_trim(line), file;
 	struct flame_frame_info info;
-	struct flame_span name;
-	const char *end;
+	flame_frame *frame;
+	bool has_place;
+	int64_t nr;
 
 	if (st->has_only && !st->nr_frames && !push_line_value(st, st->only))
 		return FLAME_ENOMEM;
-	while (line.len && (line.s[0] == ' ' || line.s[0] == '\t')) {
-		line.s++;
-		line.len--;
-	}
-	end = memmem(line.s, line.len, " (discriminator", 15);
-	if (end)
-		line.len = (size_t)(end - line.s);
-	end = memrchr(line.s, ':', line.len);
-	if (!end || end == line.s || !st->nr_frames || end + 1 == line.s + line.len)
+	if (!st->nr_frames)
 		return 0;
-	for (const char *c = end + 1; c < line.s + line.len; c++) {
-		if (*c < '0' || *c > '9')
-			return 0;
-	}
-	if (rd->options->places)
-		return flame_frame_place(rd->profile, &st->frames[st->nr_frames - 1], span_to(line, (size_t)(end - line.s)),
-					 (uint32_t)strtoul(end + 1, NULL, 10)) ? 0 : FLAME_ENOMEM;
-	info = *flame_frame_get(rd->profile, st->frames[st->nr_frames - 1]);
-	name = flame_string_get(rd->profile, info.name);
-	info.name = flame_name_at_line(&st->namer, rd, name, line);
-	if (!info.name)
-		return FLAME_ENOMEM;
-	st->frames[st->nr_frames - 1] = flame_frame_row(rd->profile, &info);
-	return 0;
+	frame = &st->frames[st->nr_frames - 1];
+	info = *flame_frame_get(rd->profile, *frame);
+	if (info.kind == FLAME_USER && span_ends(place, " (inlined)"))
+		info.kind = FLAME_INLINED;
+	place = span_to(span_to(place, span_find(place, " (inlined)")), span_find(place, " (discriminator"));
+	has_place = (rd->options->srcline || rd->options->places) && parse_place(place, &file, &nr);
+	if (has_place && !rd->options->places)
+		info.name = flame_name_at_line(&st->namer, rd, flame_string_get(rd->profile, info.name), place);
+	*frame = info.name ? flame_frame_row(rd->profile, &info) : 0;
+	if (*frame && has_place && rd->options->places)
+		flame_frame_place(rd->profile, frame, file, (uint32_t)nr);
+	return *frame ? 0 : FLAME_ENOMEM;
 }
 
 /* Keep the line: it is a sample's first if a frame follows. */
@@ -520,7 +535,7 @@ static int read_indented(struct flame_reader *rd, struct flame_span line)
 	}
 	if (!st->open || (!st->nr_frames && !st->has_only))
 		return read_weak(rd, line);
-	return rd->options->srcline || rd->options->places ? read_srcline(rd, line) : 0;
+	return read_srcline(rd, line);
 }
 
 static int read_text(struct flame_reader *rd, struct flame_span line)
@@ -552,7 +567,7 @@ static int read_line(struct flame_reader *rd, struct flame_span line)
 		err = close_sample(rd);
 		return err ? err : drop_weak(rd);
 	}
-	if (line.s[0] == '#') {
+	if (perf_is_comment(line)) {
 		read_comment(rd, line);
 		return 0;
 	}
@@ -865,7 +880,7 @@ static struct survey survey(struct flame_span head)
 	bool weak = false;
 
 	while (span_line(&head, &line)) {
-		if (!is_empty(line) && line.s[0] != '#')
+		if (!is_empty(line) && !perf_is_comment(line))
 			survey_line(&sv, line, &weak);
 	}
 	return sv;
@@ -910,7 +925,7 @@ static size_t split(struct flame_reader *rd, struct flame_span text)
 		size_t at = (size_t)(rest.s - text.s);
 
 		span_line(&rest, &line);
-		if (line.len && line.s[0] != '\t' && line.s[0] != '#' && perf_parse_header(line, &h))
+		if (line.len && line.s[0] != '\t' && !perf_is_comment(line) && perf_parse_header(line, &h))
 			return at;
 	}
 	return text.len;
@@ -923,6 +938,7 @@ static void join(struct flame_reader *rd, const void *from)
 
 	st->any_deep |= slice->any_deep;
 	st->any_sched |= slice->any_sched;
+	st->any_deferred |= slice->any_deferred;
 }
 
 /* Samples whose first line does not name their event count with the first one. */
@@ -956,6 +972,9 @@ static int finish(struct flame_reader *rd, struct flame_profile **profile)
 		flame_note(rd, "no sample has more than one frame: record with callchains (perf record -g)");
 	if (st->any_sched && counts_sched(rd, *profile))
 		flame_note(rd, "sched: events are counted, which is not off-CPU time");
+	if (st->any_deferred)
+		flame_note(rd, "user parts of callchains that stand behind the samples are left out: perf script without "
+			   "--no-merge-callchain joins them");
 	if (lost)
 		flame_diag_add(rd->diag, FLAME_WARNING, "perf lost %llu samples: record at a lower rate, or with larger buffers (-m)",
 			       (unsigned long long)lost);

@@ -191,7 +191,7 @@ static void parse_behind_time(const char *line, struct flame_span rest, struct p
 	struct flame_span behind = rest, word = next_word(&behind);
 
 	h->rest = span_trim(rest);
-	if (span_starts(word, "PERF_RECORD_")) {
+	if (span_starts(word, "PERF_RECORD_") || span_starts(h->rest, "DEFERRED CALLCHAIN [")) {
 		h->record = h->rest;
 		return;
 	}
@@ -230,6 +230,15 @@ static const struct flame_span *find_ids(const struct words *words, struct perf_
 	return NULL;
 }
 
+/* Ids and a processor: what looked like a time before them is a part of the comm, and no time was printed. */
+static bool begins_with_ids(struct flame_span rest)
+{
+	struct perf_header unused = perf_no_header;
+	struct flame_span word = next_word(&rest);
+
+	return parse_ids(word, &unused) && (unused.pid >= 0 || is_cpu(next_word(&rest)));
+}
+
 /*
  * A comm can hold anything, even "12 [001] 3.4:". It has at most 15 bytes, so the rightmost "tid
  * [cpu] time:" that leaves no more before it is the true one. Other recorders have longer names:
@@ -246,7 +255,7 @@ static bool parse_timed_header(struct flame_span line, struct perf_header *heade
 		const struct flame_span *ids;
 
 		h.has_time = true;
-		if (is_digit(word.s[0]) && parse_time(word, &h.time) && (ids = find_ids(&words, &h))) {
+		if (is_digit(word.s[0]) && parse_time(word, &h.time) && (ids = find_ids(&words, &h)) && !begins_with_ids(rest)) {
 			h.comm = span_trim((struct flame_span){ line.s, (size_t)(ids->s - line.s) });
 			if (found && h.comm.len > MAX_COMM)
 				break;
@@ -344,14 +353,84 @@ static bool parse_usual_header(struct flame_span line, struct perf_header *h)
 	return h->comm.len <= MAX_COMM;
 }
 
+/* "1031.002559:", of micro- or nanoseconds, as perf prints times. */
+static bool is_exact_time(struct flame_span word)
+{
+	const char *point = memchr(word.s, '.', word.len);
+	size_t nr = point ? (size_t)(word.s + word.len - point) - 2 : 0;
+
+	return nr == 6 || nr == 9;
+}
+
+/* "sleep-1234", as ftrace and trace-cmd write the task: theirs is another format. */
+static bool is_ftrace_task(struct flame_span comm)
+{
+	size_t i = comm.len;
+
+	while (i && is_digit(comm.s[i - 1]))
+		i--;
+	return i > 1 && i < comm.len && comm.s[i - 1] == '-';
+}
+
+/* "comm [003] 1031.002559:", where -F leaves the ids out, and perhaps the processor. */
+static bool parse_idless_header(struct flame_span line, struct perf_header *header)
+{
+	struct flame_span rest = line, word, cpu = EMPTY;
+
+	while ((word = next_word(&rest)).len && (size_t)(word.s - line.s) <= 2 * MAX_COMM + 8) {
+		if ((cpu.len || is_exact_time(word)) && parse_time(word, &header->time)) {
+			header->comm = span_trim((struct flame_span){ line.s, (size_t)((cpu.len ? cpu.s : word.s) - line.s) });
+			header->ids_end = header->comm.s + header->comm.len;
+			header->has_time = true;
+			parse_behind_time(line.s, rest, header);
+			return header->comm.len && header->comm.len <= MAX_COMM && header->event.len &&
+			       !is_ftrace_task(header->comm);
+		}
+		if (is_cpu(word))
+			cpu = word;
+		else if (!is_misc(word))
+			cpu.len = 0;
+	}
+	return false;
+}
+
+/* Behind an event may stand what looks like ids and a time: then what is before it is too long for a comm. */
+static bool parse_any_header(struct flame_span line, struct perf_header *header)
+{
+	struct perf_header other = perf_no_header;
+	bool timed;
+
+	*header = perf_no_header;
+	timed = parse_timed_header(line, header);
+	if (timed && header->comm.len <= MAX_COMM)
+		return true;
+	if (line.len && (timed || !is_space(line.s[0])) && parse_untimed_header(line, &other) &&
+	    (!timed || other.comm.len <= MAX_COMM)) {
+		*header = other;
+		return true;
+	}
+	other = perf_no_header;
+	if (parse_idless_header(line, &other)) {
+		*header = other;
+		return true;
+	}
+	return timed;
+}
+
 bool perf_parse_header(struct flame_span line, struct perf_header *header)
 {
 	if (parse_usual_header(line, header))
 		return true;
-	*header = perf_no_header;
-	if (parse_timed_header(line, header))
-		return true;
-	return line.len && !is_space(line.s[0]) && parse_untimed_header(line, header);
+	return parse_any_header(line, header);
+}
+
+bool perf_is_comment(struct flame_span line)
+{
+	struct perf_header h;
+
+	if (!line.len || line.s[0] != '#')
+		return false;
+	return line.len == 1 || is_space(line.s[1]) || !perf_parse_header(line, &h);
 }
 
 /* Is @word, behind @before, the period? It fills the column, or stands behind what comes behind ids. */
@@ -460,43 +539,14 @@ bool perf_parse_flat_header(struct flame_span line, struct perf_header *header)
 	/* -F +addr */
 	for (struct flame_span before = head; (word = span_last_word(&before)).len && is_address(line.s, word);)
 		head = before;
-	if (!perf_parse_weak_header(head, header))
+	/* A tracepoint's payload may stand behind the event. */
+	if (!perf_parse_weak_header(head, header) && (*header = perf_no_header, !parse_untimed_header(head, header)))
 		return false;
 	/* A comm fills a column of sixteen, and so is told from other text. */
 	start = (size_t)(header->comm.s - line.s);
 	if (header->comm.len && (!start || start + header->comm.len < 16))
 		return false;
 	header->rest = (struct flame_span){ address.s, (size_t)(line.s + line.len - address.s) };
-	return true;
-}
-
-/* The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. */
-static bool cut_group(struct flame_span *s, struct flame_span *inside)
-{
-	size_t depth = 0, last = 0;
-
-	if (!s->len || s->s[s->len - 1] != ')')
-		return false;
-	for (size_t i = s->len; i-- > 0;) {
-		if (s->s[i] == ')')
-			depth++;
-		else if (s->s[i] == '(' && --depth == 0) {
-			last = i;
-			break;
-		}
-	}
-	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
-	for (size_t i = s->len; depth && !last && i-- > 1;) {
-		if (s->s[i] == '(' && is_space(s->s[i - 1]))
-			last = i;
-	}
-	if (last && !is_space(s->s[last - 1]))
-		return false;
-	if (s->s[last] != '(')
-		return false;
-	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
-	s->len = last;
-	*s = span_trim(*s);
 	return true;
 }
 
@@ -508,13 +558,39 @@ bool perf_is_header(struct flame_span line)
 	return all_digits(next_word(&rest)) && perf_parse_weak_header(line, &h) && !h.comm.len;
 }
 
+/*
+ * perf pads addresses of frames with blanks, and a blank follows. Where something separates columns by tabs, a frame
+ * ends in its module.
+ */
+static bool is_instruction(struct flame_span line)
+{
+	struct flame_span symbol, module;
+	size_t i = 1;
+
+	while (i < line.len && i < 17 && is_hex(line.s[i]))
+		i++;
+	if (i != 17 || line.len <= i || line.s[i] != '\t')
+		return false;
+	symbol = span_trim(span_from(line, i));
+	return !span_cut_group(&symbol, &module) || !module.len || (module.s[0] != '/' && module.s[0] != '[');
+}
+
+bool perf_is_branch_text(struct flame_span line)
+{
+	struct perf_frame unused;
+
+	if (!line.len || line.s[0] != '\t')
+		return false;
+	return is_instruction(line) || (line.s[line.len - 1] == ':' && !perf_parse_frame(line, &unused));
+}
+
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 {
 	struct flame_span rest = line, group;
 	bool nameless;
 
 	*frame = (struct perf_frame){ EMPTY, EMPTY, EMPTY, false };
-	if (!line.len || !is_space(line.s[0]))
+	if (!line.len || !is_space(line.s[0]) || is_instruction(line))
 		return false;
 	frame->address = next_word(&rest);
 	if (!frame->address.len || frame->address.len > 16)
@@ -526,7 +602,7 @@ bool perf_parse_frame(struct flame_span line, struct perf_frame *frame)
 	frame->symbol = span_trim(rest);
 	/* Old perf prints the name of some symbols as nothing, between two blanks: that is a name too. */
 	nameless = rest.len > 2 && !memcmp(rest.s, "  (", 3);
-	if (!cut_group(&frame->symbol, &group))
+	if (!span_cut_group(&frame->symbol, &group))
 		return true;
 	frame->inlined = group.len == 7 && !memcmp(group.s, "inlined", 7);
 	/* From -F +dsoff: where in the file it is. */

@@ -20,7 +20,7 @@ struct perf_header {
 	uint64_t period;		/* 0: not printed */
 	struct flame_span event;	/* without the final ':'; empty: not printed */
 	struct flame_span rest;		/* cgroup, tracepoint payload, or the only frame */
-	struct flame_span record;	/* "PERF_RECORD_LOST …" where the line is not a sample; else empty */
+	struct flame_span record;	/* "PERF_RECORD_LOST …" and the like where the line is not a sample; else empty */
 };
 
 struct perf_frame {
@@ -33,6 +33,8 @@ struct perf_frame {
 /* Nothing known; its spans are empty, not NULL. */
 extern const struct perf_header perf_no_header;
 
+/* Return: true for what perf script --header writes; a comm may begin with '#' too. */
+bool perf_is_comment(struct flame_span line);
 /* Return: true where the line is surely a sample's first: it has a time, or an event behind an id. */
 bool perf_parse_header(struct flame_span line, struct perf_header *header);
 /* The same for lines that are a first line only if a frame follows: "comm", "comm pid", "event:". */
@@ -43,6 +45,8 @@ bool perf_parse_flat_header(struct flame_span line, struct perf_header *header);
 struct flame_span perf_find_address(const char *line, struct flame_span text);
 /* Return: true where the line is a blank, an address and what follows it. */
 bool perf_parse_frame(struct flame_span line, struct perf_frame *frame);
+/* Return: true for what -F +brstackinsn adds behind the frames: "\tmain+0x30:", "\t00000000004019f0\tinsn: c3". */
+bool perf_is_branch_text(struct flame_span line);
 /* Return: true where @line, which may look like a frame, leads to frames: "2004008 cpu-clock:", "20512 [000]". */
 bool perf_is_header(struct flame_span line);
 

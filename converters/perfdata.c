@@ -20,6 +20,7 @@
 
 #include "../core/event.h"
 #include "../core/span.h"
+#include "../core/spool.h"
 #include "perfdata.h"
 
 #define MAGIC "PERFILE2"
@@ -43,14 +44,10 @@ static int probe(struct flame_span head)
 int perfdata_sample_add(struct perfdata *pd, flame_type type, uint64_t value, flame_stack stack, flame_task task)
 {
 	struct flame_sample s = { .stack = stack, .type = type, .task = task, .value = (int64_t)value };
-	int err;
 
 	if (value > INT64_MAX)
 		return flame_fail(pd->rd, FLAME_EOVERFLOW, "the period does not fit 64 bits");
-	err = flame_sample_add(pd->rd->profile, &s);
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(pd->rd->diag, FLAME_ERROR, "the sum of the periods does not fit 64 bits");
-	return err;
+	return flame_sample_add(pd->rd->profile, &s);
 }
 
 /* The values of a group's counters: what each grew by is a sample of its event. */
@@ -755,27 +752,20 @@ static int read_file(struct perfdata *pd, struct file *f)
 static int spool(struct perfdata *pd)
 {
 	struct flame_input *in = pd->rd->input;
-	const char *dir = getenv("TMPDIR");
-	char path[4096];
+	bool ok;
 
-	if (snprintf(path, sizeof(path), "%s/fgtools-XXXXXX", dir && *dir ? dir : "/tmp") >= (int)sizeof(path))
-		return flame_fail(pd->rd, FLAME_EARG, "the name in TMPDIR is too long");
-	pd->spool = mkstemp(path);
-	if (pd->spool < 0)
-		return flame_fail(pd->rd, FLAME_EIO, "a recording through a pipe needs room for a copy: %s: %s", path,
-				  strerror(errno));
-	unlink(path);
-	for (;;) {
+	pd->spool = flame_spool_open();
+	ok = pd->spool >= 0;
+	while (ok) {
 		struct flame_span view = flame_peek(in, 1);
-		ssize_t put = view.len ? write(pd->spool, view.s, view.len) : 0;
 
 		if (!view.len)
 			return 0;
-		if (put < 0 && errno != EINTR)
-			return flame_fail(pd->rd, FLAME_EIO, "a recording through a pipe needs room for a copy in %s: %s",
-					  dir && *dir ? dir : "/tmp", strerror(errno));
-		flame_take(in, put > 0 ? (size_t)put : 0);
+		ok = flame_spool_write(pd->spool, view.s, view.len);
+		flame_take(in, view.len);
 	}
+	return flame_fail(pd->rd, FLAME_EIO, "a recording through a pipe needs room for a copy in %s: %s",
+			  flame_spool_dir(), strerror(errno));
 }
 
 static int read_layout(struct perfdata *pd)

@@ -26,6 +26,7 @@ struct pprof_place {
 struct pprof_scratch {
 	char *bytes;
 	size_t room;
+	bool shown;		/* names of functions are as they are shown, see PPROF_NAMES_COMMENT */
 };
 
 #define PPROF_SPAN(text) ((struct flame_span){ text, sizeof(text) - 1 })
@@ -45,10 +46,14 @@ flame_type pprof_type_of_kind(struct flame_reader *rd, struct flame_span name, s
 			      enum flame_value_kind kind);
 /* Return: what values of a type called @name are of. */
 enum flame_value_kind pprof_value_kind(struct flame_span name);
-/* How pprof_write.c begins a comment that tells a type's kind where its name does not: "fgtools:kind wall time". */
+/* How pprof_write.c begins its comments, which are not for people. */
+#define PPROF_OWN_COMMENT "fgtools:"
+/* How it begins one that tells a type's kind where its name does not: "fgtools:kind wall time". */
 #define PPROF_KIND_COMMENT "fgtools:kind "
 /* The same for a type whose unit is not known, which pprof has no word for: "fgtools:unit unknown events". */
 #define PPROF_UNIT_COMMENT "fgtools:unit unknown "
+/* That names are as they were shown, where tidying would change some: "std::find(int)" of a format that keeps these. */
+#define PPROF_NAMES_COMMENT "fgtools:names as shown"
 #define PPROF_KIND_UNKNOWN "unknown"	/* where the name would tell one */
 
 /* Of the message. */

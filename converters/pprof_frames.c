@@ -59,7 +59,7 @@ static size_t known_name(const struct flame_reader *rd, struct pprof_scratch *sc
 {
 	const struct flame_read_options *o = rd->options;
 	enum flame_tidy_language language = o->demangle ? FLAME_TIDY_RUST : FLAME_TIDY_NATIVE;
-	struct flame_span base = flame_tidy_offset(symbol), name = base;
+	struct flame_span base = scratch->shown ? symbol : flame_tidy_offset(symbol), name = base;
 	char *demangled = NULL;
 
 	/* A thread's name is no function's: nothing in it is an argument list. */
@@ -75,7 +75,7 @@ static size_t known_name(const struct flame_reader *rd, struct pprof_scratch *sc
 		free(demangled);
 		return 0;
 	}
-	name = o->raw_names ? flame_tidy_raw(name, scratch->bytes) : flame_tidy_name(name, language, scratch->bytes);
+	name = o->raw_names || scratch->shown ? flame_tidy_raw(name, scratch->bytes) : flame_tidy_name(name, language, scratch->bytes);
 	memmove(scratch->bytes, name.s, name.len);
 	free(demangled);
 	if (!o->offsets)

@@ -201,8 +201,6 @@ int pprof_legacy_sample(struct flame_reader *rd, const struct pprof_legacy *l, f
 		if (sample.value)
 			err = flame_sample_add(rd->profile, &sample);
 	}
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
 	return err;
 }
 
@@ -256,9 +254,7 @@ static bool is_next_profile(struct flame_span line)
 /* All that write these end each line: a path without it may be half a path. */
 static void check_end(struct flame_reader *rd)
 {
-	const struct flame_input *in = rd->input;
-
-	if (!in->error && !rd->diag->damaged && in->pos && in->pos == in->end && in->buf[in->pos - 1] != '\n')
+	if (!rd->diag->damaged && flame_input_ends_in_line(rd->input))
 		flame_damaged(rd, "the last line does not end: the profile is cut off; what is there is used");
 }
 

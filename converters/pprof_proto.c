@@ -521,6 +521,17 @@ static bool is_without_unit(const struct pprof_proto *p, struct flame_span name)
 	return false;
 }
 
+static bool has_comment(const struct pprof_proto *p, const char *start)
+{
+	struct flame_span text;
+
+	for (size_t i = 0; i < p->nr_comments && i < NR_COMMENTS; i++) {
+		if (get_comment(p, i, start, &text))
+			return true;
+	}
+	return false;
+}
+
 /* The default one first, then the others in their order. */
 static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 {
@@ -547,6 +558,20 @@ static int make_types(struct flame_reader *rd, struct pprof_proto *p)
 	return 0;
 }
 
+/* pprof_write.c puts the kind of a frame behind the system's name: "work_[j]" is the function work. */
+static enum flame_kind kind_of(struct flame_span name, struct flame_span system, enum flame_kind otherwise)
+{
+	if (system.len <= name.len || system.s[system.len - 1] != ']' || memcmp(system.s, name.s, name.len))
+		return otherwise;
+	for (int kind = 0; kind < FLAME_NR_KINDS; kind++) {
+		const char *suffix = flame_kind_suffix((enum flame_kind)kind);
+
+		if (*suffix && span_equals(span_from(system, name.len), suffix))
+			return (enum flame_kind)kind;
+	}
+	return otherwise;
+}
+
 /* Line @i of a location: all but the last are inlined. */
 static int line_place(struct flame_reader *rd, const struct pprof_proto *p, const struct pprof_location *l, uint32_t i,
 		      struct pprof_place *place)
@@ -554,6 +579,7 @@ static int line_place(struct flame_reader *rd, const struct pprof_proto *p, cons
 	const struct pprof_line *line = &p->lines[l->first + i];
 	uint32_t row = pprof_find_id(&p->function_index, line->function);
 	const struct pprof_function *f = row ? &p->functions[row - 1] : NULL;
+	struct flame_span system;
 	int err;
 
 	place->line = line->line;
@@ -562,8 +588,14 @@ static int line_place(struct flame_reader *rd, const struct pprof_proto *p, cons
 	if (!f)
 		return line->function && rd->diag->damaged ? bad_reference(rd, "a line refers to function", line->function) : 0;
 	err = get_name(rd, p, f->name, &place->name);
-	if (!err && !place->name.len)
-		err = get_name(rd, p, f->system_name, &place->name);
+	if (!err && f->system_name != f->name)
+		err = get_name(rd, p, f->system_name, &system);
+	if (!err && f->system_name != f->name) {
+		if (!place->name.len)
+			place->name = system;
+		else
+			place->kind = kind_of(place->name, system, place->kind);
+	}
 	return err ? err : get_name(rd, p, f->file, &place->file);
 }
 
@@ -589,6 +621,23 @@ static void turn_frames(flame_frame *frames, size_t nr)
 	}
 }
 
+/*
+ * Where a stack ended before its last slot, Go since 1.23 writes what is in the others, too: the return address 0,
+ * less one, and a line without a function or with one that has no name.
+ */
+static bool is_unused(const struct pprof_proto *p, const struct pprof_location *l)
+{
+	if (l->address != UINT64_MAX)
+		return false;
+	for (uint32_t i = 0; i < l->nr; i++) {
+		uint32_t row = pprof_find_id(&p->function_index, p->lines[l->first + i].function);
+
+		if (row && (p->functions[row - 1].name || p->functions[row - 1].system_name))
+			return false;
+	}
+	return true;
+}
+
 /* Replace the location's lines by frames, the root's first. */
 static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pprof_location *l)
 {
@@ -597,7 +646,9 @@ static int make_frames(struct flame_reader *rd, struct pprof_proto *p, struct pp
 	int err = row ? get_name(rd, p, p->mappings[row - 1].file, &place.module) : 0;
 
 	place.address = l->address;
-	if (!l->nr && !err)
+	if (is_unused(p, l))
+		l->nr = 0;
+	else if (!l->nr && !err)
 		err = add_frame(rd, p, &place);
 	for (uint32_t i = 0; !err && i < l->nr; i++) {
 		err = line_place(rd, p, l, i, &place);
@@ -1052,8 +1103,6 @@ static int read_samples(struct flame_reader *rd, struct pprof_proto *p)
 		err = pprof_bulk_read(rd, p);
 	if (err == FLAME_BULK_NOT)
 		err = feed_samples(rd, p);
-	if (err == FLAME_EOVERFLOW)
-		flame_diag_add(rd->diag, FLAME_ERROR, "a sum of values does not fit 64 bits");
 	if (!err)
 		note_labels(rd, p->sample);
 	return err;
@@ -1098,7 +1147,7 @@ static void note_profile(struct flame_reader *rd, const struct pprof_proto *p)
 	for (size_t i = 0; i < p->nr_comments && i < 8; i++) {
 		struct flame_span text_behind;
 
-		if (!get_comment(p, i, PPROF_KIND_COMMENT, &text_behind) && !get_comment(p, i, PPROF_UNIT_COMMENT, &text_behind))
+		if (!get_comment(p, i, PPROF_OWN_COMMENT, &text_behind))
 			print_string(out, p, ", comment: ", p->comments[i]);
 	}
 	fclose(out);
@@ -1132,6 +1181,7 @@ static int resolve(struct flame_reader *rd, struct pprof_proto *p)
 		err = index_table(rd, &p->location_index, "location");
 	if (!err)
 		err = make_types(rd, p);
+	p->scratch.shown = has_comment(p, PPROF_NAMES_COMMENT);
 	for (size_t i = 0; !err && i < p->nr_locations; i++)
 		err = make_frames(rd, p, &p->locations[i]);
 	if (!err && !array_reserve((void **)&p->frames, &p->room_frames, p->nr_frames + PPROF_FRAMES_AT_ONCE, sizeof(*p->frames)))
@@ -1238,6 +1288,18 @@ static bool fits(const struct flame_pb_field *f)
 	return f->wire != FLAME_PB_BYTES || f->nr == STRING_TABLE || read_numbers(f->bytes, numbers, 1);
 }
 
+/* Letters are tags and lengths too. Samples and the empty first string of a profile are none. */
+static bool is_text(struct flame_span head)
+{
+	for (size_t i = 0; i < head.len; i++) {
+		char c = head.s[i];
+
+		if ((unsigned char)c < ' ' && c != '\t' && c != '\n' && c != '\r')
+			return false;
+	}
+	return true;
+}
+
 int pprof_proto_probe(struct flame_span head)
 {
 	struct flame_pb pb = flame_pb(head);
@@ -1255,6 +1317,8 @@ int pprof_proto_probe(struct flame_span head)
 		seen[f.nr] = true;
 		nr++;
 	}
+	if (is_text(head))
+		return FLAME_SCORE_NOT;
 	if (!nr || result == FLAME_PB_BAD || (result == FLAME_PB_SHORT && head.len < FLAME_HEAD_SIZE && nr < 2))
 		return FLAME_SCORE_NOT;
 	return nr >= 3 && kinds >= 2 ? FLAME_SCORE_RECORD + 20 : FLAME_SCORE_SHAPE + 5;

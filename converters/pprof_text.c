@@ -264,6 +264,8 @@ static int read_frame(struct text *t, struct flame_span line)
 	line = span_trim(line);
 	tab = memchr(line.s, '\t', line.len);
 	place.name = span_trim((struct flame_span){ line.s, tab ? (size_t)(tab - line.s) : line.len });
+	if (!place.address && !place.name.len)
+		return 0;
 	if (tab)
 		cut_file_line(span_trim((struct flame_span){ tab, line.len - (size_t)(tab - line.s) }), &place);
 	if (l->nr_frames && place.address == t->last_address) {
@@ -337,8 +339,8 @@ static int read_sample(struct text *t, struct flame_span line)
 		return flame_skip(t->rd, "a line that is not a stack, or whose numbers do not fit 64 bits");
 	open_stack(t);
 	while (cut_address(&line, &address)) {
-		/* They are where callers return to; the byte before is of the call. */
-		if (!pprof_legacy_address(t->l, address ? address - 1 : 0))
+		/* They are where callers return to; the byte before is of the call. Behind the last one Go writes zeros. */
+		if (address && !pprof_legacy_address(t->l, address - 1))
 			return FLAME_ENOMEM;
 	}
 	return span_trim(line).len ? flame_skip(t->rd, "an address that is not one; the stack is used up to it") : 0;
@@ -577,7 +579,6 @@ static int read_call_line(struct text *t, struct flame_span line)
 
 static int read_goroutine(struct text *t, struct flame_span state)
 {
-	const struct flame_read_options *o = t->rd->options;
 	const char *comma = memchr(state.s, ',', state.len);	/* "sleep, 5 minutes" */
 	int err = close_stack(t);
 
@@ -588,7 +589,7 @@ static int read_goroutine(struct text *t, struct flame_span state)
 	open_stack(t);
 	t->nr_call = 0;
 	t->values[0] = 1;
-	t->ignored = o->state && !span_equals(state, o->state);
+	t->ignored = !flame_wants_state(t->rd, state);
 	return 0;
 }
 

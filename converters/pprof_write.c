@@ -18,6 +18,7 @@
 #include "../core/span.h"
 #include "../core/sort.h"
 #include "../core/table.h"
+#include "../core/tidy.h"
 #include "../core/units.h"
 #include "pprof.h"
 
@@ -49,6 +50,9 @@ struct writer {
 	size_t nr_path, room_path;
 	flame_stack *frames;		/* stacks up to the leaf's, the leaf's first */
 	size_t room_frames;
+	char *name;
+	size_t room_name;
+	bool as_shown;			/* a comment says so */
 };
 
 /* Output. */
@@ -478,14 +482,44 @@ static struct flame_span function_name(const struct writer *w, const struct flam
 	return name;
 }
 
+/* Return: whether the reader's tidying would leave @name as it is; true without memory. */
+static bool is_tidy(struct writer *w, struct flame_span name)
+{
+	struct flame_span tidy = flame_tidy_offset(name);
+
+	if (tidy.len != name.len)
+		return false;
+	if (flame_thread_frame(name) == name.len || !array_reserve((void **)&w->name, &w->room_name, name.len + 1, 1))
+		return true;
+	tidy = flame_tidy_name(name, FLAME_TIDY_NATIVE, w->name);
+	return tidy.len == name.len && !memcmp(tidy.s, name.s, name.len);
+}
+
+/* The kind of a frame, which pprof has no place for, stands behind what the system calls it, which pprof does not show. */
+static flame_string system_name(struct writer *w, const struct flame_frame_info *info, struct flame_span name)
+{
+	const char *suffix = w->options->kinds & FLAME_KIND_BIT(info->kind) ? flame_kind_suffix(info->kind) : "";
+	size_t len = strlen(suffix);
+
+	if (!len || !array_reserve((void **)&w->name, &w->room_name, name.len + len, 1))
+		return intern(w, name);
+	memcpy(w->name, name.s, name.len);
+	memcpy(w->name + name.len, suffix, len);
+	return flame_intern(w->tables, w->name, name.len + len);
+}
+
 static int put_function(struct writer *w, flame_frame frame)
 {
 	const struct flame_frame_info *info = flame_frame_get(w->p, frame);
-	flame_string name = intern(w, function_name(w, info));
+	struct flame_span name = function_name(w, info);
 
+	if (!w->as_shown && !is_tidy(w, name)) {
+		put_comment(w, PPROF_NAMES_COMMENT, "", (struct flame_span){ "", 0 });
+		w->as_shown = true;
+	}
 	flame_pb_put_number(&w->inner, 1, frame);
-	flame_pb_put_number(&w->inner, 2, name);
-	flame_pb_put_number(&w->inner, 3, name);
+	flame_pb_put_number(&w->inner, 2, intern(w, name));
+	flame_pb_put_number(&w->inner, 3, system_name(w, info, name));
 	flame_pb_put_number(&w->inner, 4, copy_string(w, info->file));
 	flame_pb_put_message(&w->message, 5, &w->inner);
 	return flush_if_large(w);
@@ -579,5 +613,6 @@ int pprof_write(const struct flame_profile *p, const struct flame_write_options 
 	free(w.module_ids);
 	free(w.path);
 	free(w.frames);
+	free(w.name);
 	return err;
 }

@@ -241,23 +241,30 @@ static int close_thread(struct flame_reader *rd)
 	return err;
 }
 
-/* Is @word one of the parts between '+' of "active+gil"? */
-static bool has_state(struct flame_span state, const char *word)
+/* Is one of those in the list @words one of the parts between '+' of "active+gil"? */
+static bool has_state(struct flame_span state, const char *words)
 {
 	struct flame_span part;
 
 	while (span_next(&state, '+', &part)) {
-		if (span_equals(part, word))
+		if (span_in_list(part, words))
 			return true;
 	}
 	return false;
 }
 
-static bool wants_thread(const struct flame_reader *rd, struct flame_span state)
+static bool wants_thread(struct flame_reader *rd, struct flame_span state)
 {
+	struct flame_span part;
+	bool wanted = false;
+
 	if (rd->options->no_idle && has_state(state, "idle"))
 		return false;
-	return !rd->options->state || span_equals(state, rd->options->state) || has_state(state, rd->options->state);
+	if (!rd->options->state || span_in_list(state, rd->options->state))
+		return flame_wants_state(rd, state);
+	while (span_next(&state, '+', &part))
+		wanted |= flame_wants_state(rd, part);
+	return wanted;
 }
 
 /* Thread 4242 (active+gil): "MainThread" */
@@ -496,9 +503,17 @@ static int read_json(struct flame_reader *rd)
 
 /* The whole. */
 
+/* Without the empty lines that it begins with. */
+static struct flame_span skip_empty(struct flame_span head)
+{
+	while (head.len && (is_space(*head.s) || *head.s == '\n'))
+		head = span_from(head, 1);
+	return head;
+}
+
 static bool is_json(struct flame_span head)
 {
-	head = span_trim_start(head);
+	head = skip_empty(head);
 	return span_starts(head, "[") && span_find(head, "\"os_thread_id\"") < head.len &&
 	       span_find(head, "\"owns_gil\"") < head.len;
 }
@@ -506,9 +521,10 @@ static bool is_json(struct flame_span head)
 static bool is_dump(struct flame_span head)
 {
 	struct state st = { 0 };
-	struct flame_span line = head;
+	struct flame_span line;
 
-	line.len = span_find(head, "\n");
+	head = skip_empty(head);
+	line = span_to(head, span_find(head, "\n"));
 	return read_process(&st, line) &&
 	       (span_find(head, "\nPython v") < head.len || span_find(head, "\nThread ") < head.len);
 }
@@ -518,7 +534,7 @@ static int read(struct flame_reader *rd)
 	struct state *st = rd->state;
 	struct flame_span head = flame_peek(rd->input, FLAME_HEAD_SIZE);
 	struct flame_type_info info = { 0 };
-	bool json = span_starts(span_trim_start(head), "["), dump = !json && is_dump(head);
+	bool json = span_starts(skip_empty(head), "["), dump = !json && is_dump(head);
 
 	/* py-spy leaves out threads that do not run, unless it is asked for them. */
 	info.name = json || dump ? flame_intern(rd->profile, "threads", 7) : flame_intern(rd->profile, "samples", 7);
@@ -613,7 +629,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_pyspy_converter = {
 	.name = "pyspy",
 	.summary = "raw text and dumps of py-spy",
-	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_IDLE,
+	.choices = FLAME_CHOICE_STATE | FLAME_CHOICE_IDLE | FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.counted = true,
 	.kinds_written = FLAME_KIND_BIT(FLAME_TASK),	/* a process' frame is told from a function's */

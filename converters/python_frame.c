@@ -13,21 +13,14 @@
 struct python_frame python_frame_parse(struct flame_span text)
 {
 	struct python_frame frame = { .name = text };
-	struct flame_span place, line;
-	const char *open, *colon;
+	struct flame_span rest = text, place, line;
+	const char *colon;
 	int64_t value;
 
-	if (!span_ends(text, ")"))
+	/* Names of generic native functions have "(" of their own, and paths may, in pairs: "a (1).py". */
+	if (!span_cut_group(&rest, &place) || place.s < text.s + 2)
 		return frame;
-	/* Names of generic native functions have "(" of their own, and paths may: the last " (" opens the place. */
-	for (open = text.s + text.len; open > text.s && memcmp(open - 1, " (", 2);)
-		open--;
-	if (open == text.s)
-		return frame;
-	open--;
-	frame.name.len = (size_t)(open - text.s);
-	place = span_from(text, frame.name.len + 2);
-	place.len--;
+	frame.name = rest;
 	frame.file = place;
 	colon = memrchr(place.s, ':', place.len);
 	if (!colon)

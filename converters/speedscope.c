@@ -37,6 +37,7 @@
 
 #define DIRECT_FRAMES (1u << 20)	/* frames with lower numbers are found without a look-up */
 #define DOUBLE_DIGITS 15		/* of a fraction: more are noise of binary numbers */
+#define CLOSE_SEARCH_MAX 1024	/* how far below the innermost frame a C looks for its O */
 #define EXPORTER "fgtools"
 #define NR_INTS 512
 #define MAX_PROFILES 10000
@@ -44,7 +45,7 @@
 static const struct unit {
 	const char *name, *ours;
 	enum flame_value_kind kind;
-	uint32_t scale;		/* decimal places that are kept: a thousandth of a nanosecond */
+	uint32_t scale;		/* decimal places that are kept: a thousandth of a nanosecond, or of a byte */
 	const char *values;	/* what a sum of several profiles is called */
 } units[] = {
 	{ "none", "", FLAME_VALUE_OTHER, 9, "weight" },
@@ -52,7 +53,7 @@ static const struct unit {
 	{ "microseconds", "us", FLAME_VALUE_WALL, 6, "time" },
 	{ "milliseconds", "ms", FLAME_VALUE_WALL, 9, "time" },
 	{ "seconds", "s", FLAME_VALUE_WALL, 9, "time" },
-	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION, 0, "size" },
+	{ "bytes", "bytes", FLAME_VALUE_ALLOCATION, 3, "size" },
 };
 
 /* A frame's name and place; strings of the profile of numbers. */
@@ -94,6 +95,7 @@ struct reading {
 };
 
 struct state {
+	bool told_unit;
 	struct flame_json json;
 	struct flame_profile *numbers;
 	flame_frame *direct;		/* frames of the profile of numbers, by their number */
@@ -374,11 +376,11 @@ static int close_frame(struct flame_reader *rd, int64_t number)
 {
 	struct state *st = rd->state;
 	struct reading *r = &st->r;
-	size_t i = r->nr_open;
+	size_t i = r->nr_open, end = i > CLOSE_SEARCH_MAX ? i - CLOSE_SEARCH_MAX : 0;
 
-	while (i && r->open[i - 1].frame != number)
+	while (i > end && r->open[i - 1].frame != number)
 		i--;
-	if (!i)
+	if (i == end)
 		return flame_skip(rd, "an event that closes a frame that is not open");
 	if (i != r->nr_open) {
 		r->nr_open = i - 1;
@@ -440,12 +442,19 @@ static int read_events(struct flame_reader *rd)
 
 /* Profiles. */
 
-static const struct unit *find_unit(const struct flame_json *json)
+static const struct unit *find_unit(struct flame_reader *rd, const struct flame_json *json)
 {
-	for (size_t i = 1; i < sizeof(units) / sizeof(*units); i++) {
+	struct flame_span text = json->text;
+	struct state *st = rd->state;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
 		if (flame_json_is(json, units[i].name))
 			return &units[i];
 	}
+	if (!st->told_unit)
+		flame_note(rd, "the unit '%.*s' is none of speedscope's: values are shown without one",
+			   (int)(text.len < 60 ? text.len : 60), text.s);
+	st->told_unit = true;
 	return &units[0];
 }
 
@@ -519,7 +528,7 @@ static int profile_member(struct flame_reader *rd)
 	if (token == FLAME_JSON_STRING && key == NAME)
 		st->r.to->name = flame_intern(st->numbers, json->text.s, json->text.len);
 	else if (token == FLAME_JSON_STRING && key == UNIT)
-		st->r.to->unit = find_unit(json);
+		st->r.to->unit = find_unit(rd, json);
 	else if (token == FLAME_JSON_STRING && key == KIND)
 		st->r.to->kind = flame_value_kind_find(json->text);
 	else if (key == END)
@@ -833,8 +842,6 @@ static int copy_samples(struct flame_reader *rd, const flame_stack *stacks)
 		s.task = 0;
 		err = flame_sample_add_scaled(rd->profile, &s, scale);
 	}
-	if (err == FLAME_EOVERFLOW)
-		return flame_fail(rd, err, "speedscope: the sum of the weights does not fit 64 bits");
 	return err;
 }
 

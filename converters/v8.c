@@ -668,6 +668,7 @@ void v8_timeline_release(struct v8_timeline *line)
 {
 	free(line->sums);
 	line->sums = NULL;
+	line->nr_sums = 0;
 }
 
 static int add_sum(struct flame_reader *rd, const struct v8_timeline *line, const struct v8_sum *sum)
@@ -683,16 +684,48 @@ static int add_sum(struct flame_reader *rd, const struct v8_timeline *line, cons
 	return v8_add_time(rd, sum->stack, line->type, sum->ns, sum->nr);
 }
 
-static int add_interrupt(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
+static bool grow_sums(struct v8_timeline *line, uint32_t nr)
+{
+	struct v8_sum *sums = calloc(nr, sizeof(*sums));
+
+	if (!sums)
+		return false;
+	for (uint32_t i = 0; i < line->nr_sums; i++) {
+		if (line->sums[i].nr)
+			sums[line->sums[i].stack % nr] = line->sums[i];
+	}
+	free(line->sums);
+	line->sums = sums;
+	line->nr_sums = nr;
+	return true;
+}
+
+/*
+ * A trace may have a timeline for each of thousands of threads: the table is small until two stacks want one place.
+ * Return: the place of line->stack; NULL without memory.
+ */
+static struct v8_sum *sum_place(struct v8_timeline *line)
 {
 	struct v8_sum *sum;
+
+	if (!line->sums && !grow_sums(line, V8_SUMS_FIRST))
+		return NULL;
+	sum = &line->sums[line->stack % line->nr_sums];
+	while (sum->nr && sum->stack != line->stack && line->nr_sums < V8_SUMS) {
+		if (!grow_sums(line, line->nr_sums * 2))
+			return NULL;
+		sum = &line->sums[line->stack % line->nr_sums];
+	}
+	return sum;
+}
+
+static int add_interrupt(struct flame_reader *rd, struct v8_timeline *line, int64_t ns)
+{
+	struct v8_sum *sum = sum_place(line);
 	int err = 0;
 
-	if (!line->sums)
-		line->sums = calloc(V8_SUMS, sizeof(*line->sums));
-	if (!line->sums)
+	if (!sum)
 		return FLAME_ENOMEM;
-	sum = &line->sums[line->stack % V8_SUMS];
 	if (sum->stack != line->stack) {
 		err = add_sum(rd, line, sum);
 		*sum = (struct v8_sum){ .stack = line->stack };
@@ -728,7 +761,10 @@ static int flush_sums(struct flame_reader *rd, struct v8_timeline *line)
 		node->nr_samples = 0;
 		node->ns = 0;
 	}
-	for (size_t i = 0; !err && line->sums && i < V8_SUMS; i++)
+	/* The order of samples should not tell how large the table was. */
+	if (!err && line->sums && !grow_sums(line, V8_SUMS))
+		err = FLAME_ENOMEM;
+	for (size_t i = 0; !err && line->sums && i < line->nr_sums; i++)
 		err = add_sum(rd, line, &line->sums[i]);
 	v8_timeline_release(line);
 	return err;

@@ -68,6 +68,7 @@ int v8_tree_stack(struct flame_reader *rd, struct v8_tree *tree, uint32_t row, f
 
 /* Sums of samples on their way to the profile, of interrupts, whose stacks are no node's. */
 #define V8_SUMS 1024
+#define V8_SUMS_FIRST 8
 struct v8_sum {
 	flame_stack stack;
 	uint64_t nr;		/* 0: free */
@@ -87,7 +88,8 @@ struct v8_timeline {
 	uint32_t row;			/* its node, 0 where the stack is no node's */
 	flame_stack stack;		/* its stack */
 	flame_stack last;		/* of the last sample of a function, 0 where V8 was idle since */
-	struct v8_sum *sums;		/* V8_SUMS of them, NULL until needed; owned */
+	struct v8_sum *sums;		/* a power of two of them, V8_SUMS at most; NULL until needed; owned */
+	uint32_t nr_sums;
 };
 
 /* The next sample, of node @id, @delta ns behind the one before. Return: 0 or a failure. */

@@ -234,6 +234,7 @@ static int probe(struct flame_span head)
 const struct flame_converter flame_vtune_converter = {
 	.name = "vtune",
 	.summary = "top-down reports of Intel VTune (CSV)",
+	.choices = FLAME_CHOICE_SIMPLE,
 	.state_size = sizeof(struct state),
 	.probe = probe,
 	.read = read,

@@ -394,11 +394,6 @@ static flame_stack end_backtrace(struct state *st)
 
 /* Rows. */
 
-static bool state_is(struct flame_span state, const char *want)
-{
-	return state.len == strlen(want) && !strncasecmp(state.s, want, state.len);
-}
-
 static bool in_time(const struct state *st)
 {
 	const struct flame_read_options *o = st->rd->options;
@@ -443,7 +438,7 @@ static flame_type make_type(struct state *st, struct flame_span state, bool runn
 static flame_type row_type(struct state *st)
 {
 	struct flame_span state = flame_string_get(st->rd->profile, st->row.state);
-	bool running = !st->row.has_state || !state.len || state_is(state, "Running") || state_is(state, "Unknown") ||
+	bool running = !st->row.has_state || !state.len || span_in_list(state, "Running,Unknown") ||
 		       st->rd->options->state;
 
 	if (running) {
@@ -503,7 +498,7 @@ static flame_stack empty_stack(struct state *st, flame_stack root)
 static bool wanted(struct state *st)
 {
 	const struct flame_read_options *o = st->rd->options;
-	struct flame_span state = flame_string_get(st->rd->profile, st->row.state);
+	struct flame_span state = { "", 0 };
 	int64_t nr;
 
 	if (o->profile && span_is_int((struct flame_span){ o->profile, strlen(o->profile) }, &nr)) {
@@ -512,7 +507,9 @@ static bool wanted(struct state *st)
 	} else if (o->profile && strcmp(o->profile, st->schema)) {
 		return false;
 	}
-	return in_time(st) && (!o->state || (st->row.has_state && state_is(state, o->state)));
+	if (st->row.has_state)
+		state = flame_string_get(st->rd->profile, st->row.state);
+	return in_time(st) && flame_wants_state(st->rd, state);
 }
 
 static void end_row(struct state *st)

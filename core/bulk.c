@@ -721,8 +721,8 @@ static int add_to(struct flame_profile *p, size_t row, const struct flame_sample
 			i++;
 		if (i == p->nr_samples || p->samples[i].stack != stack)
 			err = flame_sample_add(p, &s);
-		else if (!profile_sample_sum(p, &p->samples[i], &s))
-			err = FLAME_EOVERFLOW;
+		else
+			err = profile_sample_sum(p, &p->samples[i], &s);
 	}
 	return err;
 }

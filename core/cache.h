@@ -39,7 +39,7 @@ static inline bool bytes_equal(const char *a, const char *b, size_t len)
 	if (len >= 4)
 		return !((hash_load32(a) ^ hash_load32(b)) |
 			 (hash_load32(a + len - 4) ^ hash_load32(b + len - 4)));
-	return !memcmp(a, b, len);
+	return len < 2 ? !len || *a == *b : a[0] == b[0] && a[1] == b[1] && a[len - 1] == b[len - 1];
 }
 
 /* Return: true with the value; @hash is of the key, by any function that the caller likes. */

@@ -38,6 +38,7 @@ struct job {
 	char *head_copy;
 	struct slice *slices;
 	unsigned int nr_slices;
+	size_t nr_before;		/* messages, before the slices are read */
 };
 
 const struct flame_converter *flame_converter_find(const char *name)
@@ -218,14 +219,21 @@ static int make_slices(struct job *job, uint64_t size)
 	return err;
 }
 
-/* Return: where the piece at @at ends; @size where it does not tell. */
-static uint64_t piece_end(struct job *job, uint64_t at, uint64_t size)
+static uint64_t piece_length(struct job *job, uint64_t at)
 {
 	char head[FLAME_PIECE_HEAD];
 	ssize_t got = pread(job->input.fd, head, sizeof(head), (off_t)at);
-	uint64_t len = got > 0 ? job->rd.converter->piece(&job->rd, (struct flame_span){ head, (size_t)got }) : 0;
 
-	return len && len < size - at ? at + len : size;
+	return got > 0 ? job->rd.converter->piece(&job->rd, (struct flame_span){ head, (size_t)got }) : 0;
+}
+
+/* Return: where the piece at @at ends; @size where it does not tell, or is followed by something else. */
+static uint64_t piece_end(struct job *job, uint64_t at, uint64_t size)
+{
+	uint64_t len = piece_length(job, at);
+
+	/* One that was cut off may claim to end within another. */
+	return len && len < size - at && piece_length(job, at + len) ? at + len : size;
 }
 
 /* As many slices as threads, of whole pieces each, and of about the same size. */
@@ -302,11 +310,21 @@ static int check_input(struct job *job, struct slice *s)
 	return in->error;
 }
 
+/* How far the sum had come, and what else was to be told up to there, depends on the number of threads. */
+static int fail_full(struct job *job)
+{
+	flame_diag_forget(job->rd.diag, job->nr_before);
+	flame_diag_add(job->rd.diag, FLAME_ERROR, "the sum of the values does not fit 64 bits");
+	return FLAME_EOVERFLOW;
+}
+
 static int join_slice(struct job *job, struct slice *s)
 {
 	const struct flame_converter *c = job->rd.converter;
 	int err = s->err ? s->err : check_input(job, s);
 
+	if (flame_profile_error(s->rd.profile) == FLAME_EOVERFLOW)
+		return fail_full(job);
 	flame_diag_join(job->rd.diag, &s->diag);
 	if (!err && c->join)
 		c->join(&job->rd, s->rd.state);
@@ -320,7 +338,7 @@ static int join_slice(struct job *job, struct slice *s)
 	err = flame_profile_merge(job->profile, s->rd.profile);
 	flame_profile_free(s->rd.profile);
 	s->rd.profile = NULL;
-	return err;
+	return err == FLAME_EOVERFLOW ? fail_full(job) : err;
 }
 
 /* One slice that is the whole input: pipes, compressed files, formats without records to split at. */
@@ -355,8 +373,11 @@ static int no_samples(struct job *job)
 		return FLAME_EEMPTY;
 	}
 	if (job->rd.options->state && job->rd.converter->choices & FLAME_CHOICE_STATE) {
-		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples of threads in the state '%s' that --state gives",
-			       job->rd.options->state);
+		char *others = flame_diag_states(job->rd.diag);
+
+		flame_diag_add(job->rd.diag, FLAME_ERROR, "no samples of threads in the state '%s' that --state gives%s",
+			       job->rd.options->state, others ? others : "");
+		free(others);
 		return FLAME_EEMPTY;
 	}
 	if (job->rd.options->from)
@@ -375,6 +396,24 @@ static int no_samples(struct job *job)
 			       "read as %s (%s), but there are no samples in it: was the recording too short, or the process idle?",
 			       job->rd.converter->name, job->rd.converter->summary);
 	return FLAME_EEMPTY;
+}
+
+static void note_names(struct flame_reader *rd)
+{
+	const struct flame_read_options *o = rd->options;
+	const struct { bool asked; enum flame_choice choice; const char *name, *instead; } names[] = {
+		{ o->simple_names, FLAME_CHOICE_SIMPLE, "simple-names", "" },
+		{ o->dot, FLAME_CHOICE_JAVA, "dot", "" },
+		/* A report asks for it in any case. */
+		{ o->normalize_names && !o->places, FLAME_CHOICE_JAVA, "normalize-names", "; --strip-ids goes for all formats" },
+		{ o->bci, FLAME_CHOICE_BCI, "bci", "" },
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (names[i].asked && !(rd->converter->choices & names[i].choice))
+			flame_note(rd, "--%s changes nothing here: names of %s are taken as they are%s", names[i].name,
+				   rd->converter->name, names[i].instead);
+	}
 }
 
 /* An option that is ignored in silence would have its user believe that it was not. */
@@ -396,6 +435,7 @@ static void note_unheeded(struct flame_reader *rd)
 			flame_note(rd, "--%s changes nothing here: %s holds nothing that it could choose by",
 				   choices[i].name, rd->converter->name);
 	}
+	note_names(rd);
 	if (o->count && rd->converter->counted)
 		flame_note(rd, "--count changes nothing here: the values are counts already");
 }
@@ -417,6 +457,44 @@ static void hint_format(struct job *job)
 			       other->name);
 }
 
+static void release_slices(struct job *job)
+{
+	for (unsigned int i = 0; i < job->nr_slices; i++) {
+		struct slice *s = &job->slices[i];
+
+		flame_profile_free(s->rd.profile);
+		free(s->rd.state);
+		flame_diag_release(&s->diag);
+		flame_input_close(&s->input);
+		*s = (struct slice){ 0 };
+	}
+	job->nr_slices = 0;
+}
+
+/* Return: whether each slice has begun as the one before it ended. */
+static bool are_even(const struct job *job)
+{
+	const struct flame_converter *c = job->rd.converter;
+
+	for (unsigned int i = 1; c->goes_on && i < job->nr_slices; i++) {
+		if (!c->goes_on(job->rd.state, job->slices[i - 1].rd.state))
+			return false;
+	}
+	return true;
+}
+
+/* All of the input again, as one slice. */
+static int read_again(struct job *job)
+{
+	int err;
+
+	release_slices(job);
+	err = add_slice(job, flame_input_offset(&job->input), UINT64_MAX);
+	if (!err)
+		run_slices(job);
+	return err;
+}
+
 static int read_slices(struct job *job)
 {
 	const struct flame_converter *c = job->rd.converter;
@@ -432,8 +510,11 @@ static int read_slices(struct job *job)
 		err = c->prepare(&job->rd, job->head);
 	if (!err)
 		err = !sliced ? make_whole(job) : c->piece ? make_piece_slices(job, size) : make_slices(job, size);
+	job->nr_before = job->rd.diag->nr_messages;
 	if (!err)
 		run_slices(job);
+	if (!err && !are_even(job))
+		err = read_again(job);
 	for (unsigned int i = 0; !err && i < job->nr_slices; i++)
 		err = join_slice(job, &job->slices[i]);
 	if (!err && c->finish)
@@ -441,6 +522,8 @@ static int read_slices(struct job *job)
 	flame_diag_report_skips(job->rd.diag);
 	if (!err && !flame_nr_samples(job->profile))
 		return no_samples(job);
+	if (!err && job->rd.options->state && c->choices & FLAME_CHOICE_STATE)
+		flame_diag_report_states(job->rd.diag, job->rd.options->state);
 	if (err)
 		hint_format(job);
 	return err;
@@ -501,14 +584,7 @@ static int read_input(struct job *job)
 static void release_job(struct job *job)
 {
 	free(job->head_copy);
-	for (unsigned int i = 0; i < job->nr_slices; i++) {
-		struct slice *s = &job->slices[i];
-
-		flame_profile_free(s->rd.profile);
-		free(s->rd.state);
-		flame_diag_release(&s->diag);
-		flame_input_close(&s->input);
-	}
+	release_slices(job);
 	free(job->slices);
 	free(job->rd.state);
 }

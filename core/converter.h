@@ -72,12 +72,16 @@ struct flame_message {
 	char *text;		/* owned */
 };
 
+#define FLAME_STATES_TOLD 16
+
 struct flame_diag {
 	struct flame_message *messages;
 	size_t nr_messages, room_messages;
 	struct flame_skip *skips;	/* records left out, by reason */
 	size_t nr_skips, room_skips;
 	bool damaged;		/* part of the input could not be read */
+	uint64_t states_found;	/* a bit for each state that --state lists, of the first 64 */
+	char *states_left[FLAME_STATES_TOLD];	/* some that it does not list; owned */
 };
 
 void flame_diag_release(struct flame_diag *diag);
@@ -107,6 +111,8 @@ int flame_fail(struct flame_reader *rd, int err, const char *format, ...) __attr
  * Return: 0, or FLAME_EFORMAT under --strict.
  */
 int flame_skip(struct flame_reader *rd, const char *reason);
+/* Return: whether --state lists @state, or is not given; messages then know which states there are. */
+bool flame_wants_state(struct flame_reader *rd, struct flame_span state);
 void flame_note(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Part of the input is not there, or not readable: a warning says what, and the exit status tells that it is damaged. */
 void flame_damaged(struct flame_reader *rd, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -125,7 +131,7 @@ struct flame_write_options {
 
 #define FLAME_PIECE_HEAD 128	/* what is seen of each piece before it is read */
 
-/* The options that choose samples and that not every format has something for. */
+/* The options that choose samples, and those that shorten names, for which not every format has something. */
 enum flame_choice {
 	FLAME_CHOICE_TIME = 1 << 0,
 	FLAME_CHOICE_STATE = 1 << 1,
@@ -134,6 +140,9 @@ enum flame_choice {
 	FLAME_CHOICE_LEAK = 1 << 4,
 	FLAME_CHOICE_OFFCPU = 1 << 5,
 	FLAME_CHOICE_IDLE = 1 << 6,
+	FLAME_CHOICE_SIMPLE = 1 << 7,	/* --simple-names */
+	FLAME_CHOICE_JAVA = 1 << 8,	/* --dot, --normalize-names */
+	FLAME_CHOICE_BCI = 1 << 9,
 };
 
 /*
@@ -179,6 +188,11 @@ struct flame_converter {
 	bool writes_by_turns;		/* with options->threads, so that none is needed that only hands on to the file */
 	/* Optional: fold slice state @from into @rd's before finish(). */
 	void (*join)(struct flame_reader *rd, const void *from);
+	/*
+	 * Optional: whether what comes behind slice state @slice is to be read as prepare(), which left @prepared, had it.
+	 * Where it is not, the input is read again, by one thread.
+	 */
+	bool (*goes_on)(const void *prepared, const void *slice);
 };
 
 /* All converters, ended by NULL. */

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "diag.h"
+#include "span.h"
 #include "table.h"
+
+#define STATE_TOLD 60	/* bytes of a state's name that are told */
 
 void flame_diag_release(struct flame_diag *diag)
 {
@@ -16,7 +19,16 @@ void flame_diag_release(struct flame_diag *diag)
 		free(diag->messages[i].text);
 	free(diag->messages);
 	free(diag->skips);
+	for (size_t i = 0; i < FLAME_STATES_TOLD; i++)
+		free(diag->states_left[i]);
 	*diag = (struct flame_diag){ 0 };
+}
+
+void flame_diag_forget(struct flame_diag *diag, size_t nr)
+{
+	while (diag->nr_messages > nr)
+		free(diag->messages[--diag->nr_messages].text);
+	diag->nr_skips = 0;
 }
 
 static void add_text(struct flame_diag *diag, enum flame_severity severity, uint64_t line, char *text)
@@ -106,8 +118,12 @@ static void add_skip(struct flame_diag *diag, const struct flame_skip *skip)
 
 int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr)
 {
-	if (rd->options->strict)
-		return flame_fail(rd, FLAME_EFORMAT, "%s (--strict)", reason);
+	char *text;
+
+	if (rd->options->strict) {
+		add_text(rd->diag, FLAME_ERROR, line, asprintf(&text, "%s (--strict)", reason) < 0 ? NULL : text);
+		return FLAME_EFORMAT;
+	}
 	add_skip(rd->diag, &(struct flame_skip){ reason, line, nr });
 	return 0;
 }
@@ -131,6 +147,67 @@ uint64_t flame_diag_skipped(const struct flame_diag *diag)
 	return nr;
 }
 
+/* States. */
+
+static void leave_state(struct flame_diag *diag, struct flame_span state)
+{
+	size_t i = 0;
+
+	state.len = state.len < STATE_TOLD ? state.len : STATE_TOLD;
+	for (; i < FLAME_STATES_TOLD && diag->states_left[i]; i++) {
+		const char *known = diag->states_left[i];
+
+		if (span_is_nocase(state, (struct flame_span){ known, strlen(known) }))
+			return;
+	}
+	if (i < FLAME_STATES_TOLD && state.len)
+		diag->states_left[i] = strndup(state.s, state.len);
+}
+
+bool flame_wants_state(struct flame_reader *rd, struct flame_span state)
+{
+	struct flame_span rest = { rd->options->state, rd->options->state ? strlen(rd->options->state) : 0 }, part;
+	uint64_t bit = 1;
+
+	if (!rd->options->state)
+		return true;
+	for (; span_next(&rest, ',', &part); bit <<= 1) {
+		if (!span_is_nocase(span_trim(part), state))
+			continue;
+		rd->diag->states_found |= bit;
+		return true;
+	}
+	leave_state(rd->diag, state);
+	return false;
+}
+
+char *flame_diag_states(const struct flame_diag *diag)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	for (size_t i = 0; out && i < FLAME_STATES_TOLD && diag->states_left[i]; i++)
+		fprintf(out, "%s%s", i ? ", " : "; there are: ", diag->states_left[i]);
+	if (out)
+		fclose(out);
+	return text;
+}
+
+void flame_diag_report_states(struct flame_diag *diag, const char *list)
+{
+	struct flame_span rest = { list, strlen(list) }, part;
+	char *others = flame_diag_states(diag);
+
+	for (uint64_t bit = 1; bit && span_next(&rest, ',', &part); bit <<= 1) {
+		part = span_trim(part);
+		if (part.len && !(diag->states_found & bit))
+			flame_diag_add(diag, FLAME_NOTE, "no samples are in the state '%.*s' that --state lists%s",
+				       (int)part.len, part.s, others ? others : "");
+	}
+	free(others);
+}
+
 void flame_diag_join(struct flame_diag *diag, struct flame_diag *from)
 {
 	for (size_t i = 0; i < from->nr_messages; i++) {
@@ -142,6 +219,9 @@ void flame_diag_join(struct flame_diag *diag, struct flame_diag *from)
 	for (size_t i = 0; i < from->nr_skips; i++)
 		add_skip(diag, &from->skips[i]);
 	diag->damaged |= from->damaged;
+	diag->states_found |= from->states_found;
+	for (size_t i = 0; i < FLAME_STATES_TOLD && from->states_left[i]; i++)
+		leave_state(diag, (struct flame_span){ from->states_left[i], strlen(from->states_left[i]) });
 	flame_diag_release(from);
 }
 

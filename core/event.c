@@ -8,6 +8,8 @@
 
 #include "event.h"
 
+#define MAX_LISTED 40	/* events of which a message tells */
+
 /* Events that are known by how their names begin. */
 static const struct {
 	const char *start;
@@ -106,21 +108,26 @@ static flame_type find_type(const struct flame_profile *p, const uint64_t *count
 	return found;
 }
 
-/* Return: "cycles (12 samples), instructions (3 samples)" without @except; owned by the caller; NULL without memory. */
+/*
+ * Return: "cycles (12 samples), instructions (3 samples)" without @except, and of many how many more there are; owned by the
+ * caller; NULL without memory.
+ */
 static char *list_types(const struct flame_profile *p, const uint64_t *counts, flame_type except)
 {
 	char *text = NULL;
-	size_t size;
+	size_t size, nr = 0;
 	FILE *f = open_memstream(&text, &size);
 
 	for (flame_type i = 1; f && i < flame_nr_types(p); i++) {
 		struct flame_span name = flame_string_get(p, flame_type_get(p, i)->name);
 
-		if (i == except || !counts[i])
+		if (i == except || !counts[i] || ++nr > MAX_LISTED)
 			continue;
 		fprintf(f, "%s%.*s (%llu sample%s)", ftell(f) ? ", " : "", name.len ? (int)name.len : 7,
 			name.len ? name.s : "unnamed", (unsigned long long)counts[i], counts[i] == 1 ? "" : "s");
 	}
+	if (f && nr > MAX_LISTED)
+		fprintf(f, " and %zu more", nr - MAX_LISTED);
 	if (f)
 		fclose(f);
 	return text;

@@ -14,8 +14,8 @@
 #include "thread.h"
 
 #define NR_BATCHES 8
-#define MAX_BEHIND 4	/* batches: where more are filled and not taken, the one who fills them finds frames too */
-#define MAX_ITEMS 512
+#define MAX_BEHIND 6	/* batches: where more are filled and not taken, the one who fills them finds frames too */
+#define MAX_ITEMS 256
 #define MAX_KEPT 2048	/* paths that came again, and that are remembered for it */
 #define EXPECTED 16	/* items, see expect_samples() */
 #define MAX_FRAMES 32768	/* a batch is full with so many; one long path may exceed it */
@@ -85,6 +85,7 @@ struct flame_feeder {
 	pthread_cond_t changed;
 	atomic_size_t nr_filled, nr_emptied;	/* batches so far; changed under lock */
 	atomic_bool done;			/* changed under lock */
+	atomic_int filler_at, taker_at;		/* processors, as each last handed something over */
 };
 
 /* Taking batches. */
@@ -315,13 +316,18 @@ static bool has_room(const void *arg)
 	return f->nr_filled - f->nr_emptied < NR_BATCHES;
 }
 
-static void wait_until(struct flame_feeder *f, bool (*ready)(const void *))
+/* @other_at: where the other thread is. */
+static void wait_until(struct flame_feeder *f, bool (*ready)(const void *), const atomic_int *other_at)
 {
+	bool slept = false;
+
 	spin_until(ready, f);
 	pthread_mutex_lock(&f->lock);
-	while (!ready(f))
+	for (; !ready(f); slept = true)
 		pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
+	if (slept)
+		flame_thread_leave(*other_at);
 }
 
 static void *taker(void *arg)
@@ -329,10 +335,11 @@ static void *taker(void *arg)
 	struct flame_feeder *f = arg;
 
 	for (;;) {
-		wait_until(f, is_wanted);
+		wait_until(f, is_wanted, &f->filler_at);
 		if (f->nr_emptied == f->nr_filled)
 			return NULL;
 		take(f, f->nr_emptied);
+		f->taker_at = flame_thread_processor();
 		pthread_mutex_lock(&f->lock);
 		f->nr_emptied++;
 		pthread_cond_signal(&f->changed);
@@ -363,13 +370,14 @@ static void hand_over(struct flame_feeder *f)
 		take(f, f->nr_filled++);
 		return;
 	}
+	f->filler_at = flame_thread_processor();
 	pthread_mutex_lock(&f->lock);
 	f->nr_filled++;
 	pthread_cond_signal(&f->changed);
 	pthread_mutex_unlock(&f->lock);
 	while (f->find && f->nr_found < f->nr_filled && f->nr_filled - f->nr_emptied > MAX_BEHIND)
 		find_frames(f, f->nr_found + 1);
-	wait_until(f, has_room);
+	wait_until(f, has_room, &f->taker_at);
 }
 
 static struct batch *filling(struct flame_feeder *f)

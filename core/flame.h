@@ -219,11 +219,11 @@ flame_type flame_type_row(struct flame_profile *p, const struct flame_type_info 
 const struct flame_type_info *flame_type_get(const struct flame_profile *p, flame_type row);
 uint32_t flame_nr_types(const struct flame_profile *p);
 /*
- * Raise @type's scale to @scale: values so far are multiplied. Scales are at most 18.
- * Return: 0, or FLAME_EOVERFLOW where a value no longer fits.
+ * Raise @type's scale to @scale: values so far are multiplied. Scales are at most 18, and less where the sum of the
+ * values would not fit. Return: 0, FLAME_ENOMEM or the profile's earlier failure.
  */
 int flame_type_rescale(struct flame_profile *p, flame_type type, uint32_t scale);
-/* Give both types the larger scale of the two. Return: as flame_type_rescale(). */
+/* Give both types the larger scale of the two, or the largest that both can have. Return: as flame_type_rescale(). */
 int flame_types_align(struct flame_profile *p, flame_type a, flame_type b);
 /*
  * The values of @type are put into @unit, of which @ratio (1000) make one of the unit that they are in: they stay what
@@ -238,6 +238,7 @@ int flame_type_join(struct flame_profile *p, flame_type into, flame_type from);
 
 /*
  * Add a sample: @sample->value to the sum of its kind, @sample->nr_samples (0 means 1) to the count.
+ * Of sums (options.sums) those that do not fit one row go on in another one.
  * Return: 0, FLAME_EOVERFLOW where a sum would not fit, or the profile's earlier failure.
  */
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample);
@@ -248,8 +249,11 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 int flame_samples_add(struct flame_profile *p, const struct flame_sample *samples, size_t nr);
 /* About @nr samples will come: large tables are filled faster where that is known. Fewer or more may. */
 void flame_samples_expect(struct flame_profile *p, size_t nr);
+/* The same for stacks. */
+void flame_stacks_expect(struct flame_profile *p, size_t nr);
 /*
- * The same for a value at @scale: the type's scale is raised to it, or the value to the type's.
+ * The same for a value at @scale: the type's scale is raised to it, or the value to the type's. Where the sum of all
+ * values would not fit with so many digits, the last of them are rounded away.
  */
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale);
 uint32_t flame_nr_samples(const struct flame_profile *p);	/* rows, 0 .. nr - 1 */

@@ -143,13 +143,16 @@ static bool prepare_names(struct writer *w)
 	return true;
 }
 
-static size_t put_value(char *to, const struct writer *w, flame_type type, int64_t value)
+static size_t put_value(char *to, const struct writer *w, flame_type type, int64_t value, bool is_unsigned)
 {
+	uint32_t scale = flame_type_get(w->p, type)->scale;
+
 	to[0] = ' ';
-	return 1 + flame_number_write(to + 1, value, flame_type_get(w->p, type)->scale);
+	return 1 + (is_unsigned ? flame_number_write_unsigned(to + 1, (uint64_t)value, scale) :
+				  flame_number_write(to + 1, value, scale));
 }
 
-static void put_line(const struct writer *w, const struct line *line, int64_t before, int64_t value, struct flame_out *out)
+static void put_line(const struct writer *w, const struct line *line, const struct flame_step *step, struct flame_out *out)
 {
 	struct flame_span path = { "[unknown]", 9 };
 	size_t len = 0;
@@ -160,8 +163,8 @@ static void put_line(const struct writer *w, const struct line *line, int64_t be
 	flame_out_bytes(out, path.s, path.len);
 	d = flame_out_reserve(out, 2 * (FLAME_NUMBER_MAX + 1) + 1);
 	if (w->options->before)
-		len = put_value(d, w, w->options->before, before);
-	len += put_value(d + len, w, w->options->type, value);
+		len = put_value(d, w, w->options->before, step->before, step->before_is_unsigned);
+	len += put_value(d + len, w, w->options->type, step->value, step->value_is_unsigned);
 	d[len] = '\n';
 	flame_out_took(out, d + len + 1);
 }
@@ -243,7 +246,7 @@ static int write_piece(void *arg, void *item, struct flame_out *out)
 		if (!push_names(w, &piece->line, step->first, step->nr))
 			return FLAME_ENOMEM;
 		if (step->has_value)
-			put_line(w, &piece->line, step->before, step->value, out);
+			put_line(w, &piece->line, step, out);
 	}
 	if (piece->line.room > LINE_KEPT) {
 		free(piece->line.text);
@@ -301,14 +304,17 @@ static int write_sorted(struct writer *w, FILE *file)
 	struct piece *items = calloc(FLAME_PIECES, sizeof(*items));
 	struct flame_pieces pieces = { .next = next_piece, .write = write_piece, .arg = w };
 	int err = items ? flame_walk_init(&w->walk, w->p, w->options->type, w->options->before) : FLAME_ENOMEM;
+	bool many = w->options->threads > 1 && flame_nr_stack_heads(w->p) >= THREAD_FROM;
+	struct flame_worker *worker = many ? flame_worker_new() : NULL;
 
 	for (size_t i = 0; items && i < FLAME_PIECES; i++)
 		pieces.items[i] = &items[i];
 	if (!err)
-		err = flame_pieces_write(&pieces, file, flame_nr_stack_heads(w->p) < THREAD_FROM ? 1 : w->options->threads);
+		err = flame_pieces_write(&pieces, file, worker);
 	for (size_t i = 0; items && i < FLAME_PIECES; i++)
 		release_piece(&items[i]);
 	free(items);
+	flame_worker_free(worker);
 	flame_walk_release(&w->walk);
 	return err;
 }
@@ -323,6 +329,7 @@ static int write_in_order(struct writer *w, FILE *file)
 
 	for (uint32_t i = 0; ok && i < flame_nr_samples(w->p); i++) {
 		const struct flame_sample *s = flame_sample_get(w->p, i);
+		const struct flame_step step = { .value = s->value };
 		size_t n;
 
 		if (s->type != w->options->type || !s->value)
@@ -333,7 +340,7 @@ static int write_in_order(struct writer *w, FILE *file)
 		while (ok && n)
 			ok = push_names(w, &line, path[--n], 1);
 		if (ok)
-			put_line(w, &line, 0, s->value, &out);
+			put_line(w, &line, &step, &out);
 	}
 	if (ok)
 		flame_out_flush(&out);

@@ -122,6 +122,35 @@ static bool is_written(const struct flame_walk *w, const struct flame_sample *s)
 	return s->type == w->type || (s->type == w->before && s->type);
 }
 
+static bool is_big(const struct flame_walk_big *big, flame_stack stack)
+{
+	return big->is && big->stack == stack;
+}
+
+static int add_big(struct flame_walk_big *big, const struct flame_sample *s, int64_t *sum)
+{
+	uint64_t whole = (uint64_t)*sum;
+
+	if (s->value < 0 || (!is_big(big, s->stack) && (big->is || *sum < 0)) ||
+	    __builtin_add_overflow(whole, (uint64_t)s->value, &whole))
+		return FLAME_EOVERFLOW;
+	*big = (struct flame_walk_big){ true, s->stack };
+	*sum = (int64_t)whole;
+	return 0;
+}
+
+static int add_value(struct flame_walk *w, const struct flame_sample *s)
+{
+	struct flame_walk_sum *sums = &w->sums[sum_of(w, s->stack)];
+	struct flame_walk_big *big = s->type == w->type ? &w->big_value : &w->big_before;
+	int64_t *to = s->type == w->type ? &sums->value : &sums->before, sum;
+
+	if (is_big(big, s->stack) || __builtin_add_overflow(*to, s->value, &sum))
+		return add_big(big, s, to);
+	*to = sum;
+	return 0;
+}
+
 static int add_up(struct flame_walk *w)
 {
 	uint32_t nr_samples = flame_nr_samples(w->p), nr = 0;
@@ -141,11 +170,10 @@ static int add_up(struct flame_walk *w)
 		return FLAME_ENOMEM;
 	for (uint32_t i = 0; i < nr_samples; i++) {
 		const struct flame_sample *s = flame_sample_get(w->p, i);
-		struct flame_walk_sum *sum = is_written(w, s) ? &w->sums[sum_of(w, s->stack)] : NULL;
-		int64_t *to = sum && s->type == w->type ? &sum->value : sum ? &sum->before : NULL;
+		int err = is_written(w, s) ? add_value(w, s) : 0;
 
-		if (to && __builtin_add_overflow(*to, s->value, to))
-			return FLAME_EOVERFLOW;
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -236,6 +264,8 @@ static void take_value(const struct flame_walk *w, struct flame_step *step)
 	step->has_value = sum->value || sum->before;
 	step->value = sum->value;
 	step->before = sum->before;
+	step->value_is_unsigned = is_big(&w->big_value, w->at);
+	step->before_is_unsigned = is_big(&w->big_before, w->at);
 }
 
 int flame_walk_next(struct flame_walk *w, struct flame_step *step)

@@ -16,6 +16,7 @@ struct flame_step {
 	bool opens;		/* that one is the stack where the line ends, and is met the first time */
 	bool goes_on;		/* nothing is cut off */
 	bool has_value;		/* the last of the chain: it has a line */
+	bool before_is_unsigned, value_is_unsigned;	/* the sum needs the 64th bit */
 	int64_t before, value;
 };
 
@@ -27,6 +28,12 @@ struct flame_branch {
 	flame_stack stack;	/* their caller */
 	size_t child;		/* the one at hand, in children */
 	uint32_t nr_frames;	/* up to the caller */
+};
+
+/* The stack whose sum is too big for a signed number. With a second one the total would not fit an unsigned one. */
+struct flame_walk_big {
+	bool is;
+	flame_stack stack;
 };
 
 struct flame_walk {
@@ -42,6 +49,7 @@ struct flame_walk {
 	size_t nr_children;
 	uint32_t *first_child;		/* in children, of the stacks that branch, by their order */
 	struct flame_walk_sum *sums;	/* of the stacks that have one, by their order */
+	struct flame_walk_big big_before, big_value;
 	struct flame_branch *branches;	/* from the root on */
 	size_t nr_branches, room_branches;
 	flame_stack at;			/* where the last step has led */

@@ -90,6 +90,12 @@ int flame_unread(struct flame_input *in, const char *bytes, size_t len);
  */
 bool flame_line(struct flame_input *in, struct flame_span *line);
 
+/* Return: whether all was read, and the last byte ends no line: where each line has an end the input is cut off. */
+static inline bool flame_input_ends_in_line(const struct flame_input *in)
+{
+	return !in->error && in->pos && in->pos == in->end && in->buf[in->pos - 1] != '\n';
+}
+
 /* Where the view starts. */
 static inline uint64_t flame_input_offset(const struct flame_input *in)
 {

@@ -542,6 +542,13 @@ enum flame_json_token flame_json_next(struct flame_json *j)
 	return next(j, true);
 }
 
+bool flame_json_is_empty(struct flame_json *j)
+{
+	int c = j->state == FIRST_KEY || j->state == FIRST_VALUE ? skip_blanks(j) : -1;
+
+	return c == (j->state == FIRST_KEY ? '}' : ']');
+}
+
 /* A bracket, @at bytes behind the view's start. */
 static inline bool skip_bracket(struct flame_json *j, size_t at, char c)
 {

@@ -80,6 +80,8 @@ enum flame_json_token flame_json_next(struct flame_json *json);
  * no value, FLAME_JSON_ERROR.
  */
 enum flame_json_token flame_json_skip(struct flame_json *json);
+/* Behind the beginning of an array or object. Return: whether its end follows, which is not taken. */
+bool flame_json_is_empty(struct flame_json *json);
 /* Step over what is left of the innermost open array or object, and its end. Return: false after an error. */
 bool flame_json_leave(struct flame_json *json);
 /* Step over the rest of the value that began with @token: nothing, unless it opened something. */

@@ -32,6 +32,10 @@ static const struct look reports[] = {
 static const struct look looks[] = {
 	{ START("\xc1\x1f\xfc\xc1"), NULL, "a CTF trace; this version cannot read it yet" },
 	{ START("\x04\x08"), NULL, "a Ruby Marshal dump, as stackprof writes; let stackprof make JSON of it: stackprof --json FILE" },
+	{ START("--- threadz "), NULL, "a dump of threads of gperftools; go tool pprof -proto FILE makes a profile of it that can be read" },
+	{ START("\0\0\0\0\3\0\0\0\1\0\0\0"), NULL, "a CPU profile of Java; go tool pprof -proto FILE makes one of it that can be read" },
+	{ START("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0"), NULL, "a CPU profile of Java; go tool pprof -proto FILE makes one of it that can be read" },
+	{ START("--- heapz "), NULL, "a heap profile of Java; go tool pprof -proto FILE makes one of it that can be read" },
 	{ NULL, 0, " flat%   sum%", "the text of pprof -top, which has no stacks; give the profile that it was made from" },
 	{ NULL, 0, "\n-----------+-----", "the text of pprof -traces; give the profile that it was made from" },
 	{ NULL, 0, "  Mode: ", "the text of stackprof, which has no stacks; let stackprof make JSON of the dump: stackprof --json FILE" },

@@ -41,8 +41,9 @@ static bool is_kernel(struct flame_span module, bool unknown)
 		if (span_starts(module, user[i]))
 			return false;
 	}
-	return span_starts(module, "[") || span_starts(base, "vmlinux") || span_starts(module, "bpf_") || span_ends(base, ".ko") ||
-	       span_ends(base, ".ko.gz") || span_ends(base, ".ko.xz") || span_ends(base, ".ko.zst");
+	return span_starts(module, "[") || span_starts(base, "vmlinux") || span_equals(module, "/proc/kcore") ||
+	       span_starts(module, "bpf_") || span_ends(base, ".ko") || span_ends(base, ".ko.gz") || span_ends(base, ".ko.xz") ||
+	       span_ends(base, ".ko.zst");
 }
 
 /* Names. */

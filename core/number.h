@@ -25,5 +25,7 @@ enum flame_number_result {
 enum flame_number_result flame_number_parse(struct flame_span s, struct flame_number *number);
 /* Write @value / 10^@scale without trailing zeros, no NUL. Return: the length, at most FLAME_NUMBER_MAX. */
 size_t flame_number_write(char *to, int64_t value, uint32_t scale);
+/* The same for a sum that needs the 64th bit. */
+size_t flame_number_write_unsigned(char *to, uint64_t value, uint32_t scale);
 
 #endif

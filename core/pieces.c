@@ -10,7 +10,6 @@
 
 #include "flame.h"
 #include "spin.h"
-#include "thread.h"
 
 struct ring {
 	const struct flame_pieces *pieces;
@@ -96,7 +95,7 @@ static void give(struct ring *r, size_t slot, int err)
 	pthread_mutex_unlock(&r->lock);
 }
 
-static void *write_pieces(void *arg)
+static void write_pieces(void *arg)
 {
 	struct ring *r = arg;
 	size_t slot;
@@ -106,14 +105,12 @@ static void *write_pieces(void *arg)
 
 		give(r, slot, err ? err : r->slots[slot].failed ? FLAME_ENOMEM : 0);
 	}
-	return NULL;
 }
 
-int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, unsigned int threads)
+int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, struct flame_worker *worker)
 {
 	struct ring r = { .pieces = pieces, .file = file };
-	pthread_t thread;
-	bool started;
+	struct flame_job job = { .work = write_pieces, .arg = &r };
 
 	for (size_t i = 0; i < FLAME_PIECES; i++) {
 		if (!flame_out_init(&r.slots[i], NULL))
@@ -122,10 +119,9 @@ int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, unsigned i
 	r.ended = r.err;
 	pthread_mutex_init(&r.lock, NULL);
 	pthread_cond_init(&r.changed, NULL);
-	started = threads > 1 && flame_thread_start(&thread, write_pieces, &r);
+	flame_worker_start(worker, &job);
 	write_pieces(&r);
-	if (started)
-		pthread_join(thread, NULL);
+	flame_worker_end(worker, &job);
 	for (size_t i = 0; i < FLAME_PIECES; i++)
 		flame_out_release(&r.slots[i]);
 	pthread_mutex_destroy(&r.lock);

@@ -6,6 +6,7 @@
  * again, and the pieces go to the file in their order. The bytes are the same for any number of threads.
  */
 #include "out.h"
+#include "worker.h"
 
 #define FLAME_PIECES 8	/* in memory */
 
@@ -21,7 +22,7 @@ struct flame_pieces {
 	void *items[FLAME_PIECES];	/* the caller's; each is used for many pieces */
 };
 
-/* Return: 0, the failure of a piece, FLAME_EIO with errno where @file takes no more, or FLAME_ENOMEM. */
-int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, unsigned int threads);
+/* @worker: the other of the two; NULL: all is written by the caller. Return: 0, the failure of a piece, FLAME_EIO with errno where @file takes no more, or FLAME_ENOMEM. */
+int flame_pieces_write(const struct flame_pieces *pieces, FILE *file, struct flame_worker *worker);
 
 #endif

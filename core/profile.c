@@ -74,6 +74,7 @@ void flame_profile_free(struct flame_profile *p)
 	free(p->task_index.slots);
 	free(p->types);
 	free(p->samples);
+	free(p->sizes);
 	free(p->sample_index.slots);
 	free(p);
 }

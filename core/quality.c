@@ -26,7 +26,7 @@
 #define JUDGE_STACKS 10
 /* Time that was measured, not sampled, is not off by chance. */
 #define JUDGE_SWITCHES 10
-/* A frame of 1% is off by 0.6 percent points at 1000 samples: by more than half. */
+/* A frame of 1% is off by 0.6 percentage points at 1000 samples: by more than half. */
 #define FEW_SAMPLES 1000
 /* Larger sums of no unit are bytes or times: ten days at 99 Hz are 86 million samples. */
 #define MANY_SAMPLES 100000000
@@ -278,7 +278,7 @@ static void check_number(struct check *c)
 
 	if (is_sampled(c) && !q->at_least && q->nr_samples < FEW_SAMPLES) {
 		add(c, "few-samples", few ? FLAME_ERROR : FLAME_WARNING, (double)q->nr_samples, "samples",
-		    "there %s %llu sample%s: what is 1%% may be %.1f percent points off", q->nr_samples == 1 ? "is" : "are",
+		    "there %s %llu sample%s: what is 1%% may be %.1f percentage points off", q->nr_samples == 1 ? "is" : "are",
 		    (unsigned long long)q->nr_samples, plural(q->nr_samples), q->margin);
 		if (few)
 			tell(c);

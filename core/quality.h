@@ -66,9 +66,9 @@ struct flame_quality {
 	double duration_s;
 	double asked_hz;	/* as asked for */
 	double achieved_hz;	/* samples by duration, all threads together */
-	double margin;		/* 1% may be off by this many percent points, in 19 of 20 recordings */
+	double margin;		/* 1% may be off by this many percentage points, in 19 of 20 recordings */
 	uint64_t lost, throttled;
-	bool estimated;		/* the shares are those of some samples: within 2 percent points in 19 of 20 profiles */
+	bool estimated;		/* the shares are those of some samples: within 2 percentage points in 19 of 20 profiles */
 	struct flame_quality_shares shares;
 	struct flame_missing *missing;	/* the widest first; at most FLAME_QUALITY_MISSING */
 	size_t nr_missing;

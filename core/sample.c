@@ -2,6 +2,7 @@
 /*
  * sample.c - a profile's value types and samples: what is added to what, and never past 64 bits.
  */
+#include <math.h>
 #include <string.h>
 
 #include "hash.h"
@@ -46,29 +47,98 @@ static bool scale_up(int64_t *value, uint32_t digits)
 	return true;
 }
 
+/* To the nearest; halves away from 0. */
+static int64_t scale_down(int64_t value, uint32_t digits)
+{
+	int64_t one = 1, rest;
+
+	scale_up(&one, digits);
+	rest = value % one;
+	return value / one + (rest >= one - rest && rest > 0) - (-rest >= one + rest && rest < 0);
+}
+
+static double power_of_ten(uint32_t digits)
+{
+	double power = 1;
+
+	while (digits--)
+		power *= 10;
+	return power;
+}
+
+/* Return: where the type's size is, or NULL without memory. */
+static double *size_of(struct flame_profile *p, flame_type type)
+{
+	if (!array_reserve((void **)&p->sizes, &p->room_sizes, p->nr_types, sizeof(*p->sizes))) {
+		profile_fail(p, FLAME_ENOMEM);
+		return NULL;
+	}
+	for (; p->nr_sizes < p->nr_types; p->nr_sizes++)
+		p->sizes[p->nr_sizes] = -1;
+	if (p->sizes[type] >= 0)
+		return &p->sizes[type];
+	p->sizes[type] = 0;
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		if (p->samples[i].type == type)
+			p->sizes[type] += fabs((double)p->samples[i].value);
+	}
+	return &p->sizes[type];
+}
+
+/* So that all values and their sum, and that of before and after, are at most so much. */
+#define SIZE_MAX_SCALED 4e18
+
+static void change_scale(struct flame_profile *p, flame_type type, uint32_t scale)
+{
+	struct flame_type_info *info = &p->types[type];
+
+	for (size_t i = 0; i < p->nr_samples; i++) {
+		int64_t *value = &p->samples[i].value;
+
+		if (p->samples[i].type != type)
+			continue;
+		if (scale < info->scale)
+			*value = scale_down(*value, info->scale - scale);
+		else if (!scale_up(value, scale - info->scale))
+			profile_fail(p, FLAME_EOVERFLOW);
+	}
+	if (scale < info->scale)
+		p->sizes[type] /= power_of_ten(info->scale - scale);
+	else
+		p->sizes[type] *= power_of_ten(scale - info->scale);
+	info->scale = scale;
+}
+
 int flame_type_rescale(struct flame_profile *p, flame_type type, uint32_t scale)
 {
 	uint32_t old = type < p->nr_types ? p->types[type].scale : MAX_SCALE;
+	double *size;
 
 	if (p->error || scale <= old)
 		return p->error;
-	if (scale > MAX_SCALE)
-		goto overflow;
-	for (size_t i = 0; i < p->nr_samples; i++) {
-		if (p->samples[i].type == type && !scale_up(&p->samples[i].value, scale - old))
-			goto overflow;
-	}
-	p->types[type].scale = scale;
-	return 0;
-overflow:
-	profile_fail(p, FLAME_EOVERFLOW);
+	size = size_of(p, type);
+	scale = scale < MAX_SCALE ? scale : MAX_SCALE;
+	while (size && scale > old && *size * power_of_ten(scale - old) > SIZE_MAX_SCALED)
+		scale--;
+	if (size && scale > old)
+		change_scale(p, type, scale);
+	return p->error;
+}
+
+static int lower_to(struct flame_profile *p, flame_type type, uint32_t scale)
+{
+	if (!p->error && p->types[type].scale > scale && size_of(p, type))
+		change_scale(p, type, scale);
 	return p->error;
 }
 
 int flame_types_align(struct flame_profile *p, flame_type a, flame_type b)
 {
 	flame_type_rescale(p, a, flame_type_get(p, b)->scale);
-	return flame_type_rescale(p, b, flame_type_get(p, a)->scale);
+	flame_type_rescale(p, b, flame_type_get(p, a)->scale);
+	/* Where one of them could not be raised as far. */
+	lower_to(p, a, flame_type_get(p, b)->scale);
+	return lower_to(p, b, flame_type_get(p, a)->scale);
 }
 
 int flame_type_convert(struct flame_profile *p, flame_type type, flame_string unit, int64_t ratio)
@@ -194,20 +264,31 @@ static int sample_append(struct flame_profile *p, const struct flame_sample *s)
 	return 0;
 }
 
-static int sum_up(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
+/*
+ * The sum is full. Of an input of sums, which may have one bit more, it is kept as it is, and its row, which look-ups
+ * find, begins anew with @s: whoever adds up all rows sees whether the whole fits what he has.
+ */
+static int sample_begin_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
 {
-	if (__builtin_add_overflow(sum->value, s->value, &sum->value) ||
-	    __builtin_add_overflow(sum->nr_samples, s->nr_samples, &sum->nr_samples))
+	struct flame_sample full = *sum;
+
+	if (!p->options.sums)
 		profile_fail(p, FLAME_EOVERFLOW);
-	return p->error;
+	*sum = *s;
+	return sample_append(p, &full);
 }
 
-bool profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *sample)
+static int sum_up(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
 {
-	struct flame_sample s = *sample;
+	uint64_t nr_samples;
+	int64_t value;
 
-	normalise(p, &s);
-	return !p->error && !sum_up(p, sum, &s);
+	if (__builtin_add_overflow(sum->nr_samples, s->nr_samples, &nr_samples) ||
+	    __builtin_add_overflow(sum->value, s->value, &value))
+		return sample_begin_sum(p, sum, s);
+	sum->value = value;
+	sum->nr_samples = nr_samples;
+	return p->error;
 }
 
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
@@ -218,9 +299,15 @@ int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 		return p->error;
 	normalise(p, &s);
 	sum = sample_find(p, &s);
-	if (!sum)
-		return sample_append(p, &s);
-	return sum_up(p, sum, &s);
+	return sum ? sum_up(p, sum, &s) : sample_append(p, &s);
+}
+
+int profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *sample)
+{
+	struct flame_sample s = *sample;
+
+	normalise(p, &s);
+	return p->error ? p->error : sum_up(p, sum, &s);
 }
 
 void profile_sample_put(struct flame_profile *p, size_t row, const struct flame_sample *sample)
@@ -258,14 +345,21 @@ void flame_samples_expect(struct flame_profile *p, size_t nr)
 int flame_sample_add_scaled(struct flame_profile *p, const struct flame_sample *sample, uint32_t scale)
 {
 	struct flame_sample s = *sample;
-	int err;
+	struct flame_type_info *info = &p->types[s.type];
+	double value, *size;
 
-	if (flame_type_get(p, s.type)->scale == scale)
+	if (!scale && !info->scale && !p->sizes)
 		return flame_sample_add(p, sample);
-	err = flame_type_rescale(p, s.type, scale);
-	if (err)
-		return err;
-	if (!scale_up(&s.value, flame_type_get(p, s.type)->scale - scale))
+	size = flame_type_rescale(p, s.type, scale) ? NULL : size_of(p, s.type);
+	if (!size)
+		return p->error;
+	value = fabs((double)s.value) / power_of_ten(scale);
+	while (info->scale && *size + value * power_of_ten(info->scale) > SIZE_MAX_SCALED)
+		change_scale(p, s.type, info->scale - 1);
+	*size += value * power_of_ten(info->scale);
+	if (scale > info->scale)
+		s.value = scale_down(s.value, scale - info->scale);
+	else if (!scale_up(&s.value, info->scale - scale))
 		return FLAME_EOVERFLOW;
 	return flame_sample_add(p, &s);
 }

@@ -3,6 +3,7 @@
 #define FLAME_SPAN_H
 /* Cutting up a line of text. All functions take any bytes, and spans of no bytes. */
 #include <string.h>
+#include <strings.h>
 
 #include "flame.h"
 
@@ -87,6 +88,23 @@ static inline bool span_next(struct flame_span *rest, char separator, struct fla
 	return true;
 }
 
+static inline bool span_is_nocase(struct flame_span a, struct flame_span b)
+{
+	return a.len == b.len && !strncasecmp(a.s, b.s, b.len);
+}
+
+/* Return: true where @word is one of those in @list, "RUNNABLE,SLEEPING", in any case. */
+static inline bool span_in_list(struct flame_span word, const char *list)
+{
+	struct flame_span rest = { list, strlen(list) }, part;
+
+	while (span_next(&rest, ',', &part)) {
+		if (span_is_nocase(span_trim(part), word))
+			return true;
+	}
+	return false;
+}
+
 /* The next word between blanks is taken off @rest. Return: false where none is left. */
 static inline bool span_word(struct flame_span *rest, struct flame_span *word)
 {
@@ -108,6 +126,39 @@ static inline struct flame_span span_last_word(struct flame_span *s)
 		start--;
 	s->len = start;
 	return (struct flame_span){ s->s + start, end - start };
+}
+
+/*
+ * The "(…)" that ends @s, where a blank stands before it; its parentheses may nest. Cut off, and the blanks before it.
+ * Return: false where there is none.
+ */
+static inline bool span_cut_group(struct flame_span *s, struct flame_span *inside)
+{
+	size_t depth = 0, last = 0;
+
+	if (!s->len || s->s[s->len - 1] != ')')
+		return false;
+	for (size_t i = s->len; i-- > 0;) {
+		if (s->s[i] == ')')
+			depth++;
+		else if (s->s[i] == '(' && --depth == 0) {
+			last = i;
+			break;
+		}
+	}
+	/* Unbalanced, as in "/tmp/a)b": what follows the last blank and parenthesis. */
+	for (size_t i = s->len; depth && !last && i-- > 1;) {
+		if (s->s[i] == '(' && is_space(s->s[i - 1]))
+			last = i;
+	}
+	if (last && !is_space(s->s[last - 1]))
+		return false;
+	if (s->s[last] != '(')
+		return false;
+	*inside = (struct flame_span){ s->s + last + 1, s->len - last - 2 };
+	s->len = last;
+	*s = span_trim(*s);
+	return true;
 }
 
 /* A line of @text, which is advanced behind it. Return: false at its end. */

@@ -6,8 +6,9 @@
  * machine, where a processor with nothing to do goes back to the host.
  */
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
+
+#include "thread.h"
 
 #define SPINS 4000	/* some 100 us */
 #define YIELD_EACH 64	/* the other thread may be on this very processor */
@@ -15,7 +16,7 @@
 static inline void spin_pause(int i)
 {
 	if (i % YIELD_EACH == YIELD_EACH - 1)
-		sched_yield();
+		flame_thread_yield();
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
@@ -23,11 +24,19 @@ static inline void spin_pause(int i)
 #endif
 }
 
-/* Look a while whether @ready(@arg), which reads what is atomic. What comes of it has to be asked for again, under a lock. */
+/*
+ * Look @times times SPINS times whether @ready(@arg), which reads what is atomic. What comes of it has to be asked for again, under
+ * a lock.
+ */
+static inline void spin_long(bool (*ready)(const void *), const void *arg, int times)
+{
+	for (int i = 0; i < times * SPINS && !ready(arg); i++)
+		spin_pause(i);
+}
+
 static inline void spin_until(bool (*ready)(const void *), const void *arg)
 {
-	for (int i = 0; i < SPINS && !ready(arg); i++)
-		spin_pause(i);
+	spin_long(ready, arg, 1);
 }
 
 /* Lock what the other thread holds for longer than a moment. */

@@ -21,9 +21,10 @@ bool profile_reserve_stacks(struct flame_profile *p, size_t nr)
 	return profile_fail(p, FLAME_ENOMEM);
 }
 
-static bool is_head(const struct flame_profile *p, size_t row)
+void flame_stacks_expect(struct flame_profile *p, size_t nr)
 {
-	return p->is_head[row / 64] >> (row % 64) & 1;
+	if (!p->error && nr < UINT32_MAX - 1 - p->nr_stacks)
+		profile_reserve_stacks(p, nr);
 }
 
 static const struct head *find_head(const struct flame_profile *p, size_t row)
@@ -155,8 +156,12 @@ flame_stack flame_stack_push_all(struct flame_profile *p, flame_stack caller, co
 
 	for (; i < nr && (size_t)caller + 1 != p->nr_stacks; i++)
 		stacks[i] = caller = flame_stack_push(p, caller, frames[i]);
-	if (i == nr || p->error || !profile_reserve_stacks(p, nr - i))
+	if (i == nr)
 		return p->error ? 0 : caller;
+	if (p->error || !profile_reserve_stacks(p, nr - i)) {
+		memset(stacks + i, 0, (nr - i) * sizeof(*stacks));
+		return 0;
+	}
 	return append_chain(p, frames + i, nr - i, stacks + i);
 }
 
@@ -234,7 +239,7 @@ flame_stack flame_stack_caller(const struct flame_profile *p, flame_stack row)
 {
 	if (!row || row >= p->nr_stacks)
 		return 0;
-	return is_head(p, row) ? find_head(p, row)->caller : row - 1;
+	return p->stacks[row] & STACK_HEAD ? find_head(p, row)->caller : row - 1;
 }
 
 flame_frame flame_stack_frame(const struct flame_profile *p, flame_stack row)

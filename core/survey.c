@@ -26,7 +26,7 @@
 
 /* A profile of fewer stacks is looked at whole in a millisecond. */
 #define QUICK_STACKS 65536
-/* A share of one half is then within 2.2 percent points, one of a tenth within 1.3, in 19 of 20 profiles. */
+/* A share of one half is then within 2.2 percentage points, one of a tenth within 1.3, in 19 of 20 profiles. */
 #define QUICK_SAMPLES 2048
 
 #define KNOWN (1u << 31)	/* in a frame's traits: they were found */

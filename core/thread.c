@@ -4,6 +4,13 @@
 
 #include <sched.h>
 #include <stdlib.h>
+#include <time.h>
+
+#define SHARED_NS 20000	/* with nobody else there a yield takes less than one */
+
+/* Of two threads that wait for each other on one processor, the one that was started goes first: if both went they would meet again. */
+static _Thread_local bool is_started;
+static _Thread_local int nr_shared;	/* yields in a row in which somebody else ran */
 
 #ifdef __GLIBC__
 struct start {
@@ -19,6 +26,7 @@ static void *run(void *arg)
 
 	free(arg);
 	sched_setaffinity(0, sizeof(start.allowed), &start.allowed);
+	is_started = true;
 	return start.work(start.arg);
 }
 
@@ -53,6 +61,21 @@ static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 		free(start);
 	return ok;
 }
+
+int flame_thread_processor(void)
+{
+	return sched_getcpu();
+}
+
+static void move(void)
+{
+	cpu_set_t allowed, others;
+
+	if (sched_getaffinity(0, sizeof(allowed), &allowed) || !find_others(&allowed, &others))
+		return;
+	if (!sched_setaffinity(0, sizeof(others), &others))
+		sched_setaffinity(0, sizeof(allowed), &allowed);
+}
 #else
 static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 {
@@ -61,7 +84,37 @@ static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 	(void)arg;
 	return false;
 }
+
+int flame_thread_processor(void)
+{
+	return -1;
+}
+
+static void move(void)
+{
+}
 #endif
+
+void flame_thread_leave(int processor)
+{
+	if (processor >= 0 && flame_thread_processor() == processor)
+		move();
+}
+
+void flame_thread_yield(void)
+{
+	struct timespec before, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	sched_yield();
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if ((now.tv_sec - before.tv_sec) * 1000000000LL + now.tv_nsec - before.tv_nsec < SHARED_NS) {
+		nr_shared = 0;
+	} else if (++nr_shared > !is_started) {
+		nr_shared = 0;
+		move();
+	}
+}
 
 bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg)
 {

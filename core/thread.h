@@ -10,5 +10,18 @@
  * Return: false where there is no thread.
  */
 bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg);
+/* Return: the number of the processor that this thread runs on; -1: the system does not tell. */
+int flame_thread_processor(void);
+/*
+ * Go on elsewhere if this thread runs on @processor, where another one does that it works with. To be called after a sleep: the
+ * system wakes a thread where the one that wakes it runs, if the other processor sleeps, which in a virtual machine looks as
+ * if it were away, and finds that out milliseconds later.
+ */
+void flame_thread_leave(int processor);
+/*
+ * Let others run on this processor. Where they do for long, one of them is likely to be the thread that this one waits for, and this one
+ * goes on on another processor.
+ */
+void flame_thread_yield(void);
 
 #endif

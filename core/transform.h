@@ -3,12 +3,21 @@
 #define FLAME_TRANSFORM_H
 #include "flame.h"
 
+#define FLAME_MAX_PATTERNS 16
+
+/*
+ * Of several regular expressions a frame has to match one. The text that they are compared with is a frame's name, and
+ * where that does not match, the name with its mark: "foo_[k]".
+ */
 struct flame_transform_options {
-	const char *only;		/* regular expression: keep stacks with such a frame */
-	const char *exclude;		/* drop stacks with such a frame */
-	const char *focus;		/* as only, and the callers of the first such frame are cut off */
+	const char *only[FLAME_MAX_PATTERNS + 1];	/* regular expressions up to NULL: keep stacks with such a frame */
+	const char *exclude[FLAME_MAX_PATTERNS + 1];	/* drop stacks with such a frame */
+	const char *focus[FLAME_MAX_PATTERNS + 1];	/* as only, and the callers of the first such frame are cut off */
+	const char *const *skip_after;	/* names up to NULL, or NULL: such a frame becomes the root, the one nearest to the leaf */
 	bool reverse;			/* leaf first */
 	bool collapse_recursion;	/* a frame that calls itself directly counts once */
+	bool demangle;			/* names of C++ and Rust, where a converter left them mangled */
+	bool raw_names;			/* these with their arguments */
 	bool strip_hex;			/* 0x1f2e in a name becomes 0x... */
 	bool strip_ids;			/* as flame_strip_ids() */
 };

@@ -219,8 +219,8 @@ static void test_failures(void **state)
 	unsigned int threads;
 
 	(void)state;
-	memcpy(text + len, "x 9223372036854775808\n", 22);
-	len += 22;
+	memcpy(text + len, "x 18446744073709551616\n", 23);
+	len += 23;
 	for (threads = 1; threads < 6; threads += 2) {
 		struct flame_read_options options = { .from = "folded", .threads_max = threads };
 		struct flame_diag diag = { 0 };
@@ -241,6 +241,75 @@ static void test_failures(void **state)
 		assert_int_equal(errors, 1);
 		flame_diag_release(&diag);
 	}
+	free(text);
+}
+
+/* @text cannot be read: with the same messages for each number of threads, one of them the error @want. */
+static void check_failure(const char *text, size_t len, const char *from, int err, const char *want)
+{
+	char *first = NULL;
+
+	for (unsigned int threads = 1; threads < 6; threads += 2) {
+		struct flame_read_options options = { .from = from, .threads_max = threads };
+		struct flame_diag diag = { 0 };
+		struct flame_profile *p;
+		char *messages = NULL;
+		size_t size;
+		FILE *f = open_memstream(&messages, &size);
+
+		assert_int_equal(text_read(&p, text, len, &options, &diag), err);
+		assert_null(p);
+		for (size_t i = 0; i < diag.nr_messages; i++)
+			fprintf(f, "%llu %s\n", (unsigned long long)diag.messages[i].line, diag.messages[i].text);
+		fclose(f);
+		flame_diag_release(&diag);
+		assert_non_null(strstr(messages, want));
+		if (first)
+			assert_string_equal(messages, first);
+		else
+			first = strdup(messages);
+		free(messages);
+	}
+	free(first);
+}
+
+/* Which part of the input a sum overflows in depends on the threads; what is told does not. */
+static void test_full(void **state)
+{
+	static const char huge[] = "app 1/1 [000] 9999.0: 9223372036854775807 cycles:\n\t 1 f (/bin/f)\n\n"
+				   "app 1/1 [000] 9999.1: 9223372036854775807 cycles:\n\t 1 f (/bin/f)\n\nneither\n\n";
+	static const char large[] = "a 18446744073709551610\na 18446744073709551610\nno count\nx 18446744073709551616\n";
+	size_t len;
+	char *text = make_perf(&len, "\n", true);
+
+	(void)state;
+	memcpy(text + len, huge, strlen(huge));
+	check_failure(text, len + strlen(huge), "perf", FLAME_EOVERFLOW, "0 the sum of the values does not fit 64 bits\n");
+	free(text);
+	text = make_folded(&len, "\n");
+	memcpy(text + len, large, strlen(large));
+	check_failure(text, len + strlen(large), "folded", FLAME_EOVERFLOW, "fit 64 bits\n");
+	free(text);
+}
+
+/* The output of one tool behind that of another: the second one's first line tells what its values are. */
+static void test_tools(void **state)
+{
+	char *text = malloc(SIZE + 4096);
+	size_t len = (size_t)sprintf(text, "Tracing off-CPU time (us) of all threads by user + kernel stack... Hit Ctrl-C to end.\n");
+	uint32_t seed = 5;
+	bool second = false;
+
+	(void)state;
+	while (len < SIZE) {
+		if (!second && len > SIZE / 3) {
+			len += (size_t)sprintf(text + len, "\nSampling at 49 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.\n");
+			second = true;
+		}
+		len += (size_t)sprintf(text + len, "\n    f%u\n    g%u\n    main\n    -                app (17)\n        %u\n",
+				       text_random(&seed, 100), text_random(&seed, 100), 1 + text_random(&seed, 999));
+	}
+	check(text, len, (struct flame_read_options){ .from = "bcc" });
 	free(text);
 }
 
@@ -285,7 +354,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_perf), cmocka_unit_test(test_perf_lines), cmocka_unit_test(test_folded),
-		cmocka_unit_test(test_columns), cmocka_unit_test(test_failures), cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_columns), cmocka_unit_test(test_failures), cmocka_unit_test(test_full),
+		cmocka_unit_test(test_tools), cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_formats),
 	};
 

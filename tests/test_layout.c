@@ -22,7 +22,22 @@ struct truth {
 	bool drawn;
 	uint32_t box;		/* its box; 0: none yet */
 	uint64_t nr_hidden;	/* undrawn stacks that hang on it, directly or through undrawn ones */
+	bool deep;		/* some of these are wide enough */
 };
+
+/* Frames that no box stands for. */
+struct hidden {
+	uint64_t narrow, deep;
+};
+
+static uint32_t depth_of(const struct flame_profile *p, flame_stack stack)
+{
+	uint32_t depth = 0;
+
+	for (; stack; stack = flame_stack_caller(p, stack))
+		depth++;
+	return depth;
+}
 
 /* Of what nothing lies on. Gone frames keep their former width. */
 static int64_t self_width(enum flame_view view, const struct truth *t)
@@ -72,11 +87,14 @@ static struct truth *find_truth(const struct flame_profile *p, const struct flam
 	}
 	for (uint32_t i = 1; i < nr; i++) {
 		flame_stack under = flame_stack_caller(p, i);
+		bool wide;
 
-		t[i].drawn = t[i].width && (double)t[i].width >= o->min_total;
+		wide = t[i].width && (double)t[i].width >= o->min_total;
+		t[i].drawn = wide && (!o->max_depth || depth_of(p, i) <= o->max_depth);
 		while (under && !t[under].drawn)
 			under = flame_stack_caller(p, under);
 		t[under].nr_hidden += t[i].width && !t[i].drawn;
+		t[under].deep |= wide && !t[i].drawn;
 	}
 	return t;
 }
@@ -98,13 +116,13 @@ static int compare_names(const struct flame_profile *p, flame_frame a, flame_fra
 
 /* The boxes upon box @at: side by side from its left edge, sorted, a rest at the end, self to the right of all. */
 static void check_children(const struct flame_layout *l, const struct flame_profile *p, uint32_t at, const struct truth *t,
-			   const struct flame_layout_options *o, uint64_t *hidden)
+			   const struct flame_layout_options *o, struct hidden *hidden)
 {
 	const struct flame_box *box = &l->boxes[at], *last = NULL;
 	const struct truth own = {
 		.now = box->total, .now_self = box->self, .before = box->before_total, .before_self = box->before_self,
 	};
-	int64_t self = self_width(o->view, &own), edge = box->start;
+	int64_t self = self_width(o->view, &own), edge = box->start, now = box->total - box->self;
 
 	for (uint32_t i = at + 1; i < l->nr_boxes && l->boxes[i].depth > box->depth; i++) {
 		const struct flame_box *b = &l->boxes[i];
@@ -120,15 +138,17 @@ static void check_children(const struct flame_layout *l, const struct flame_prof
 				assert_true(compare_names(p, last->frame, b->frame) <= 0);
 		}
 		edge += b->width;
+		now -= b->flags & FLAME_BOX_REST ? 0 : b->total;
 		last = b;
 	}
 	assert_true(edge + self <= box->start + box->width);
-	*hidden += t->nr_hidden;
+	*(t->deep ? &hidden->deep : &hidden->narrow) += t->nr_hidden;
 	if (last && last->flags & FLAME_BOX_REST) {
 		assert_int_equal(last->nr_frames, t->nr_hidden);
+		assert_int_equal(last->flags & FLAME_BOX_DEEP, t->deep ? FLAME_BOX_DEEP : 0);
 		assert_int_equal(edge + self, box->start + box->width);
 		assert_int_equal(last->frame, 0);
-		assert_int_equal(last->total, last->width);
+		assert_int_equal(last->total, now);
 		assert_true((double)last->width >= o->min_total);
 	} else if (t->nr_hidden) {
 		assert_true((double)(box->start + box->width - self - edge) < o->min_total);
@@ -155,7 +175,7 @@ static void check_layout(const struct flame_profile *p, const struct flame_layou
 	int err = flame_layout_init(&l, p, o);
 	flame_stack *stacks;
 	uint32_t deepest = 0;
-	uint64_t hidden = 0;
+	struct hidden hidden = { 0 };
 
 	if (!t[0].now || !t[0].width) {
 		assert_int_equal(err, FLAME_EEMPTY);
@@ -187,7 +207,8 @@ static void check_layout(const struct flame_profile *p, const struct flame_layou
 	for (uint32_t i = 1; i < flame_nr_stacks(p); i++)
 		assert_int_equal(t[i].box != 0, t[i].drawn);
 	assert_int_equal(l.max_depth, deepest);
-	assert_int_equal(l.nr_hidden, hidden);
+	assert_int_equal(l.nr_hidden, hidden.narrow);
+	assert_int_equal(l.nr_deep, hidden.deep);
 	free(stacks);
 	free(t);
 	flame_layout_release(&l);
@@ -228,6 +249,7 @@ static void test_random(void **state)
 		if (round % 3 && round % 2)
 			o.before = 2;
 		o.view = o.before ? (enum flame_view)(round / 30 % 3) : FLAME_VIEW_AFTER;
+		o.max_depth = round / 90 % 2 ? (uint32_t)(round / 180 % 5) : 0;
 		check_layout(p, &o);
 		flame_profile_free(p);
 	}
@@ -239,15 +261,6 @@ struct run {
 	uint32_t depth;
 	int64_t start, width, self;
 };
-
-static uint32_t depth_of(const struct flame_profile *p, flame_stack stack)
-{
-	uint32_t depth = 0;
-
-	for (; stack; stack = flame_stack_caller(p, stack))
-		depth++;
-	return depth;
-}
 
 static flame_stack at_depth(const struct flame_profile *p, flame_stack stack, uint32_t depth)
 {
@@ -285,6 +298,64 @@ static size_t find_runs(const struct flame_profile *p, struct run *runs)
 	return nr;
 }
 
+/* What is on one caller without a gap, and is not drawn, from @runs on. Return: how many runs. */
+static size_t find_group(const struct flame_profile *p, const struct run *runs, size_t nr, double least, bool deep,
+			 struct run *group)
+{
+	size_t n = 0;
+
+	*group = runs[0];
+	group->width = 0;
+	for (; n < nr && runs[n].depth == group->depth && runs[n].start == group->start + group->width; n++) {
+		if (flame_stack_caller(p, runs[n].stack) != flame_stack_caller(p, runs[0].stack) ||
+		    (!deep && (double)runs[n].width >= least))
+			break;
+		group->width += runs[n].width;
+	}
+	return n;
+}
+
+static bool lies_in(const struct run *run, const struct run *group)
+{
+	return run->start >= group->start && run->start + run->width <= group->start + group->width;
+}
+
+/* Each group that is wide enough is a rest that tells how many runs it stands for; and there are no others. */
+static void check_groups(const struct flame_profile *p, const struct flame_layout *l, const struct run *runs, size_t nr,
+			 const struct flame_layout_options *o)
+{
+	size_t nr_rests = 0, want = 0;
+
+	for (uint32_t j = 1; j < l->nr_boxes; j++)
+		nr_rests += l->boxes[j].flags & FLAME_BOX_REST;
+	for (size_t i = 0, n; i < nr; i += n ? n : 1) {
+		bool deep = o->max_depth && runs[i].depth == o->max_depth + 1, found = false, on_wide = runs[i].depth == 1;
+		struct run group;
+		uint32_t frames = 0;
+
+		n = 0;
+		if (o->max_depth && runs[i].depth > o->max_depth + 1)
+			continue;
+		n = find_group(p, &runs[i], nr - i, o->min_total, deep, &group);
+		for (size_t k = 0; k < nr; k++) {
+			frames += runs[k].depth >= group.depth && lies_in(&runs[k], &group);
+			on_wide |= runs[k].depth == group.depth - 1 && (double)runs[k].width >= o->min_total &&
+				   lies_in(&group, &runs[k]);
+		}
+		if (!n || !on_wide || (double)group.width < o->min_total)
+			continue;
+		want++;
+		for (uint32_t j = 1; j < l->nr_boxes; j++) {
+			const struct flame_box *b = &l->boxes[j];
+
+			found |= b->flags == (deep ? FLAME_BOX_REST | FLAME_BOX_DEEP : FLAME_BOX_REST) && b->depth == group.depth &&
+				 b->start == group.start && b->width == group.width && b->nr_frames == frames;
+		}
+		assert_true(found);
+	}
+	assert_int_equal(nr_rests, want);
+}
+
 static void check_chart_rests(const struct flame_layout *l, double least)
 {
 	for (uint32_t i = 1; i < l->nr_boxes; i++) {
@@ -302,11 +373,11 @@ static void check_chart_rests(const struct flame_layout *l, double least)
 	}
 }
 
-static void check_chart(const struct flame_profile *p, double least)
+static void check_chart(const struct flame_profile *p, double least, uint32_t max_depth)
 {
-	struct flame_layout_options o = { .type = 1, .in_order = true, .min_total = least };
+	struct flame_layout_options o = { .type = 1, .in_order = true, .min_total = least, .max_depth = max_depth };
 	struct run *runs = calloc(flame_nr_samples(p) * 20 + 1, sizeof(*runs));
-	size_t nr = find_runs(p, runs), wide = 0, drawn = 0;
+	size_t nr = find_runs(p, runs), wide = 0, drawn = 0, deep = 0;
 	struct flame_layout l;
 	int err = flame_layout_init(&l, p, &o);
 
@@ -319,7 +390,8 @@ static void check_chart(const struct flame_profile *p, double least)
 	for (size_t i = 0; i < nr; i++) {
 		bool found = false;
 
-		if ((double)runs[i].width < least)
+		deep += max_depth && runs[i].depth > max_depth;
+		if ((double)runs[i].width < least || (max_depth && runs[i].depth > max_depth))
 			continue;
 		wide++;
 		for (uint32_t j = 1; j < l.nr_boxes; j++) {
@@ -334,8 +406,10 @@ static void check_chart(const struct flame_profile *p, double least)
 	for (uint32_t j = 1; j < l.nr_boxes; j++)
 		drawn += !(l.boxes[j].flags & FLAME_BOX_REST);
 	assert_int_equal(drawn, wide);
-	assert_int_equal(l.nr_hidden, nr - wide);
+	assert_int_equal(l.nr_deep, deep);
+	assert_int_equal(l.nr_hidden, nr - wide - deep);
 	check_chart_rests(&l, least);
+	check_groups(p, &l, runs, nr, &o);
 	flame_layout_release(&l);
 	free(runs);
 }
@@ -349,7 +423,7 @@ static void test_chart(void **state)
 	for (int round = 0; round < 1000; round++) {
 		struct flame_profile *p = random_profile(&seed, true, 1 + round % 2);
 
-		check_chart(p, least[round % 4]);
+		check_chart(p, least[round % 4], round / 8 % 2 ? (uint32_t)(round / 16 % 5) : 0);
 		flame_profile_free(p);
 	}
 }
@@ -442,6 +516,13 @@ static void test_deep(void **state)
 		assert_int_equal(l.nr_boxes, DEPTH + 1);
 		assert_int_equal(l.max_depth, DEPTH);
 		assert_int_equal(l.boxes[DEPTH].self, 3);
+		flame_layout_release(&l);
+		o.max_depth = 5000;
+		assert_int_equal(flame_layout_init(&l, p, &o), 0);
+		assert_int_equal(l.nr_boxes, 5002);
+		assert_int_equal(l.nr_deep, DEPTH - 5000);
+		assert_int_equal(l.boxes[5001].nr_frames, DEPTH - 5000);
+		assert_int_equal(l.boxes[5001].total, 3);
 		flame_layout_release(&l);
 	}
 	flame_profile_free(p);

@@ -43,7 +43,17 @@ static const struct {
 	{ "9223372036854775808", FLAME_NUMBER_TOO_BIG, 0, 0 },
 	{ "-9223372036854775809", FLAME_NUMBER_TOO_BIG, 0, 0 },
 	{ "99999999999999999999999999", FLAME_NUMBER_TOO_BIG, 0, 0 },
-	{ "0.0000000000000000001", FLAME_NUMBER_TOO_BIG, 0, 0 },
+	/* More digits than fit: as the nearest double, by its fewest digits. */
+	{ "14.2343983248722834234", FLAME_NUMBER_OK, 14234398324872284, 15 },
+	{ "-0.30000000000000000000004", FLAME_NUMBER_OK, -3, 1 },
+	{ "0.1234567890123456789", FLAME_NUMBER_OK, 12345678901234568, 17 },
+	{ "0.99999999999999999999999", FLAME_NUMBER_OK, 1, 0 },
+	{ "922337203685477580.75", FLAME_NUMBER_OK, 922337203685477600, 0 },
+	{ "000000000000000000001.5000000000000000000000000000000000000000000000000000001", FLAME_NUMBER_OK, 15, 1 },
+	{ "0.0000000000000000001", FLAME_NUMBER_OK, 0, 18 },
+	{ "0.0000000000000000006", FLAME_NUMBER_OK, 1, 18 },
+	{ "9223372036854775807.5", FLAME_NUMBER_TOO_BIG, 0, 0 },
+	{ "10000000000000000000000.5", FLAME_NUMBER_TOO_BIG, 0, 0 },
 	{ "", FLAME_NUMBER_NONE, 0, 0 },
 	{ "-", FLAME_NUMBER_NONE, 0, 0 },
 	{ ".", FLAME_NUMBER_NONE, 0, 0 },
@@ -95,6 +105,8 @@ static void check_write(int64_t value, uint32_t scale, const char *want)
 
 static void test_write(void **state)
 {
+	char buf[FLAME_NUMBER_MAX + 1];
+
 	(void)state;
 	check_write(0, 0, "0");
 	check_write(0, 5, "0");
@@ -107,6 +119,8 @@ static void test_write(void **state)
 	check_write(INT64_MIN, 0, "-9223372036854775808");
 	check_write(INT64_MIN, 18, "-9.223372036854775808");
 	check_write(1, 18, "0.000000000000000001");
+	buf[flame_number_write_unsigned(buf, UINT64_MAX, 1)] = '\0';
+	assert_string_equal(buf, "1844674407370955161.5");
 }
 
 /* What is written is read back as the same number. */

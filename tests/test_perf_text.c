@@ -68,6 +68,13 @@ static const struct header_case headers[] = {
 	{ "app 12 [000] 1.5: 18446744073709551615 cycles:", "app", -1, 12, 1500000000, UINT64_MAX, "cycles", "" },
 	{ "app 2147483647 [000] 1.5: 7 cycles:", "app", -1, INT32_MAX, 1500000000, 7, "cycles", "" },
 	{ "app 12 [000] 1.5: 7 cycles: cgroup: /x.scope", "app", -1, 12, 1500000000, 7, "cycles", "cgroup: /x.scope" },
+	/* Without ids, and without a time. */
+	{ "a b [000] 1.5: 7 sched:x: next=c 13 [001] 2.5: 9 f:", "a b", -1, -1, 1500000000, 7, "sched:x", "next=c 13 [001] 2.5: 9 f:" },
+	{ "a b [000] KU 1.5: 7 sched:x: y", "a b", -1, -1, 1500000000, 7, "sched:x", "y" },
+	{ "a b 1.500000: 7 sched:x: next=c 13 [001] 2.5: 9 f:", "a b", -1, -1, 1500000000, 7, "sched:x", "next=c 13 [001] 2.5: 9 f:" },
+	{ "   a b [000] 1.5: 7 cycles:  4005 f+0x1 (/a b)", "a b", -1, -1, 1500000000, 7, "cycles", "4005 f+0x1 (/a b)" },
+	{ "a b    12 [000] 7 probe:f: (4005) s=\"u 13 [001] 2.5: 9 f:\"", "a b", -1, 12, -1, 7, "probe:f", "(4005) s=\"u 13 [001] 2.5: 9 f:\"" },
+	{ "#3 12 [000] 1.5: 7 cycles:", "#3", -1, 12, 1500000000, 7, "cycles", "" },
 };
 
 static void check_header(const struct header_case *c)
@@ -97,6 +104,38 @@ static void test_headers(void **state)
 		check_header(&headers[i]);
 }
 
+static void test_comments(void **state)
+{
+	static const char *const comments[] = {
+		"#", "# ========", "# app 12 [000] 1.5: 7 cycles:", "#\tapp 12 [000] 1.5: 7 cycles:", "#app", "#app 12",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(comments) / sizeof(*comments); i++)
+		assert_true(perf_is_comment(span(comments[i])));
+	assert_false(perf_is_comment(span("")));
+	assert_false(perf_is_comment(span("app 12 [000] 1.5: 7 cycles:")));
+	assert_false(perf_is_comment(span("#3 12 [000] 1.5: 7 cycles:")));
+	assert_false(perf_is_comment(span("##x 12 7 cycles:")));
+}
+
+static void test_branch_text(void **state)
+{
+	static const char *const lines[] = {
+		"\tmain+0x30:", "\t00000000004019f0\tinsn: c3", "\t00000000004019f0\tmovl $0, (%rax)", "\tffffffff81000010\tretq \t# PRED 1 cycles [6]",
+	};
+	static const char *const others[] = {
+		"", "main+0x30:", "\t00000000004019f0 f+0x1 (/x)", "\t0000007b0da4f360\tf (/x)", "\t0000007b0da4f360\tf\t([vdso])", "\tf+0x1 (/x)",
+		"\t        401ebb f::", "\t401ebb\tf",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		assert_true(perf_is_branch_text(span(lines[i])));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_false(perf_is_branch_text(span(others[i])));
+}
+
 static void test_records(void **state)
 {
 	struct perf_header h;
@@ -110,8 +149,8 @@ static void test_records(void **state)
 static void test_not_headers(void **state)
 {
 	static const char *const lines[] = {
-		"", " ", "app", "app 12", "12", "\t4005d0 f+0x1 (/x)", " 4005d0 f+0x1 (/x)", "a;b;c 12", "# app 12 cycles",
-		"ABI:2 AX:0x1", "app 12 [000] 1.5 7 cycles", "app x [000] 1.5: cycles:", "app 99999999999 [000] 1.5: cycles:",
+		"", " ", "app", "app 12", "          sleep-1234  [001] 5.123456: sys_enter: NR 1", "12", "\t4005d0 f+0x1 (/x)", " 4005d0 f+0x1 (/x)", "a;b;c 12", "# app 12 cycles",
+		"ABI:2 AX:0x1", "app 12 [000] 1.5 7 cycles", "app x 1.5: cycles:", "app 99999999999 [000] 1.5 cycles:",
 		"0x1/0x2/P/-/-/0", "  file.c:12", "app 12 [0x] 1.5: cycles:",
 	};
 	struct perf_header h;
@@ -340,7 +379,7 @@ static void test_cut_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_headers), cmocka_unit_test(test_records), cmocka_unit_test(test_not_headers),
+		cmocka_unit_test(test_headers), cmocka_unit_test(test_comments), cmocka_unit_test(test_branch_text), cmocka_unit_test(test_records), cmocka_unit_test(test_not_headers),
 		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_flat_headers),
 		cmocka_unit_test(test_weak_headers), cmocka_unit_test(test_frames), cmocka_unit_test(test_not_frames),

@@ -47,7 +47,7 @@ static int write_number(void *arg, void *item, struct flame_out *out)
 	return number == job->write_fails ? FLAME_EARG : 0;
 }
 
-static int run(struct job job, unsigned int threads, char **text, size_t *len)
+static int run(struct job job, struct flame_worker *worker, char **text, size_t *len)
 {
 	struct item items[FLAME_PIECES];
 	struct flame_pieces pieces = { .next = next_number, .write = write_number, .arg = &job };
@@ -57,7 +57,7 @@ static int run(struct job job, unsigned int threads, char **text, size_t *len)
 	assert_non_null(file);
 	for (size_t i = 0; i < FLAME_PIECES; i++)
 		pieces.items[i] = &items[i];
-	err = flame_pieces_write(&pieces, file, threads);
+	err = flame_pieces_write(&pieces, file, worker);
 	assert_int_equal(fclose(file), 0);
 	return err;
 }
@@ -73,14 +73,16 @@ static void test_order(void **state)
 	for (item.number = 0; item.number < job.nr; item.number++)
 		write_number((void *)&job, &item, &want);
 	assert_false(want.failed);
-	for (unsigned int threads = 0; threads <= 2; threads++) {
+	for (int i = 0; i < 2; i++) {
+		struct flame_worker *worker = i ? flame_worker_new() : NULL;
 		char *text;
 		size_t len;
 
-		assert_int_equal(run(job, threads, &text, &len), 0);
+		assert_int_equal(run(job, worker, &text, &len), 0);
 		assert_int_equal(len, want.nr);
 		assert_memory_equal(text, want.buf, len);
 		free(text);
+		flame_worker_free(worker);
 	}
 	flame_out_release(&want);
 }
@@ -88,17 +90,19 @@ static void test_order(void **state)
 static void test_failures(void **state)
 {
 	(void)state;
-	for (unsigned int threads = 1; threads <= 2; threads++) {
+	for (int i = 0; i < 2; i++) {
+		struct flame_worker *worker = i ? flame_worker_new() : NULL;
 		char *text;
 		size_t len;
 
-		assert_int_equal(run((struct job){ 100, 0, 40, -1, -1 }, threads, &text, &len), FLAME_EOVERFLOW);
+		assert_int_equal(run((struct job){ 100, 0, 40, -1, -1 }, worker, &text, &len), FLAME_EOVERFLOW);
 		free(text);
-		assert_int_equal(run((struct job){ 100, 0, -1, 40, -1 }, threads, &text, &len), FLAME_EARG);
+		assert_int_equal(run((struct job){ 100, 0, -1, 40, -1 }, worker, &text, &len), FLAME_EARG);
 		free(text);
-		assert_int_equal(run((struct job){ 0, 0, -1, -1, -1 }, threads, &text, &len), 0);
+		assert_int_equal(run((struct job){ 0, 0, -1, -1, -1 }, worker, &text, &len), 0);
 		assert_int_equal(len, 0);
 		free(text);
+		flame_worker_free(worker);
 	}
 }
 
@@ -106,20 +110,24 @@ static void test_failures(void **state)
 static void test_full(void **state)
 {
 	(void)state;
-	for (unsigned int threads = 1; threads <= 2; threads++) {
+	for (int i = 0; i < 2; i++) {
+		struct flame_worker *worker = i ? flame_worker_new() : NULL;
 		struct job job = { .nr = 3000, .next_fails = -1, .write_fails = -1, .large = 5 };
 		struct item items[FLAME_PIECES];
 		struct flame_pieces pieces = { .next = next_number, .write = write_number, .arg = &job };
 		FILE *file = fopen("/dev/full", "w");
 
-		if (!file)
+		if (!file) {
+			flame_worker_free(worker);
 			skip();
-		for (size_t i = 0; i < FLAME_PIECES; i++)
-			pieces.items[i] = &items[i];
+		}
+		for (size_t k = 0; k < FLAME_PIECES; k++)
+			pieces.items[k] = &items[k];
 		errno = 0;
-		assert_int_equal(flame_pieces_write(&pieces, file, threads), FLAME_EIO);
+		assert_int_equal(flame_pieces_write(&pieces, file, worker), FLAME_EIO);
 		assert_int_equal(errno, ENOSPC);
 		fclose(file);
+		flame_worker_free(worker);
 	}
 }
 

@@ -364,6 +364,24 @@ static void test_overflow(void **state)
 	}
 }
 
+/* Of an input of sums, a full one goes on in another row; the row that is found stays the same. */
+static void test_full_sums(void **state)
+{
+	struct flame_profile *p = flame_profile_new(&(struct flame_profile_options){ .sums = true });
+	flame_stack a = flame_stack_push(p, 0, frame(p, "a", FLAME_USER));
+	flame_type t = type(p, "t");
+
+	(void)state;
+	assert_int_equal(add(p, a, t, INT64_MAX), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(add(p, a, t, 2), 0);
+	assert_int_equal(flame_nr_samples(p), 2);
+	assert_int_equal(flame_sample_get(p, 0)->value, 6);
+	assert_int_equal(flame_sample_get(p, 1)->value, INT64_MAX);
+	assert_int_equal(flame_sample_get(p, 0)->nr_samples, 3);
+	flame_profile_free(p);
+}
+
 static void test_rescale(void **state)
 {
 	struct flame_profile *p = flame_profile_new(NULL);
@@ -381,12 +399,43 @@ static void test_rescale(void **state)
 	assert_int_equal(add(p, a, t, 501), 0);
 	assert_folded(p, t, "a 10.01\n");
 	assert_folded(p, u, "a 5\n");
-	assert_int_equal(flame_type_rescale(p, t, 18), FLAME_EOVERFLOW);
+	/* As far as the sum has room. */
+	assert_int_equal(flame_type_rescale(p, t, 18), 0);
+	assert_int_equal(flame_type_get(p, t)->scale, 17);
+	assert_folded(p, t, "a 10.01\n");
 	flame_profile_free(p);
 
 	p = flame_profile_new(NULL);
 	t = type(p, "t");
-	assert_int_equal(flame_type_rescale(p, t, 19), FLAME_EOVERFLOW);
+	assert_int_equal(flame_type_rescale(p, t, 19), 0);
+	assert_int_equal(flame_type_get(p, t)->scale, 18);
+	flame_profile_free(p);
+}
+
+/* Digits that have no room beside the sum are rounded away. */
+static void test_rounding(void **state)
+{
+	struct flame_profile *p = flame_profile_new(NULL);
+	flame_stack a = flame_stack_push(p, 0, frame(p, "a", FLAME_USER)), b = flame_stack_push(p, a, frame(p, "b", FLAME_USER));
+	flame_type t = type(p, "t"), u = type(p, "u");
+
+	(void)state;
+	assert_int_equal(flame_sample_add_scaled(p, &(struct flame_sample){ .stack = a, .type = t, .value = 1234567890123456789 }, 18), 0);
+	assert_folded(p, t, "a 1.234567890123456789\n");
+	assert_int_equal(flame_sample_add_scaled(p, &(struct flame_sample){ .stack = b, .type = t, .value = -5000 }, 0), 0);
+	assert_int_equal(flame_type_get(p, t)->scale, 14);
+	assert_folded(p, t, "a 1.23456789012346\na;b -5000\n");
+	assert_int_equal(flame_sample_add_scaled(p, &(struct flame_sample){ .stack = b, .type = t, .value = -123456789 }, 17), 0);
+	assert_folded(p, t, "a 1.23456789012346\na;b -5000.00000000123457\n");
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(flame_sample_add_scaled(p, &(struct flame_sample){ .stack = a, .type = t, .value = 1000000001 }, 1), 0);
+	assert_int_equal(flame_type_get(p, t)->scale, 7);
+	assert_folded(p, t, "a 100000000101.2345679\na;b -5000\n");
+	/* Both get what both can have. */
+	assert_int_equal(flame_sample_add_scaled(p, &(struct flame_sample){ .stack = a, .type = u, .value = 123456789 }, 9), 0);
+	assert_int_equal(flame_types_align(p, u, t), 0);
+	assert_int_equal(flame_type_get(p, u)->scale, 7);
+	assert_folded(p, u, "a 0.1234568\n");
 	flame_profile_free(p);
 }
 
@@ -446,7 +495,7 @@ int main(void)
 		cmocka_unit_test(test_stacks_random), cmocka_unit_test(test_push_all),
 		cmocka_unit_test(test_sums), cmocka_unit_test(test_sums_random), cmocka_unit_test(test_tasks),
 		cmocka_unit_test(test_roots), cmocka_unit_test(test_ordered),
-		cmocka_unit_test(test_count), cmocka_unit_test(test_overflow),
+		cmocka_unit_test(test_count), cmocka_unit_test(test_overflow), cmocka_unit_test(test_full_sums), cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_rescale), cmocka_unit_test(test_join),
 		cmocka_unit_test(test_lost), cmocka_unit_test(test_words),
 	};

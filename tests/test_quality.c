@@ -190,20 +190,20 @@ static void few_samples_are_not_judged(void **state)
 	q = check(p);
 	assert_int_equal(q.nr_findings, 1);
 	assert_found(&q, "few-samples", FLAME_ERROR, 99);
-	assert_summary(&q, "there are 99 samples: what is 1% may be 2.0 percent points off");
+	assert_summary(&q, "there are 99 samples: what is 1% may be 2.0 percentage points off");
 	flame_quality_release(&q);
 
 	p = new_profile("count", FLAME_VALUE_ON_CPU);
 	add(p, "f", 1);
 	q = check(p);
-	assert_summary(&q, "there is 1 sample: what is 1% may be 19.5 percent points off");
+	assert_summary(&q, "there is 1 sample: what is 1% may be 19.5 percentage points off");
 	flame_quality_release(&q);
 
 	p = new_profile("count", FLAME_VALUE_ON_CPU);
 	add(p, "_start;main;f", 999);
 	q = check(p);
 	assert_found(&q, "few-samples", FLAME_WARNING, 999);
-	assert_string_equal(q.findings[0].what, "there are 999 samples: what is 1% may be 0.6 percent points off");
+	assert_string_equal(q.findings[0].what, "there are 999 samples: what is 1% may be 0.6 percentage points off");
 	flame_quality_release(&q);
 }
 

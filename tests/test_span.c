@@ -97,6 +97,36 @@ static void searching(void **state)
 	assert_false(span_starts(span("a"), "ab"));
 }
 
+static void lists(void **state)
+{
+	(void)state;
+	assert_true(span_in_list(span("Running"), "blocked, RUNNING"));
+	assert_true(span_in_list(span("a"), "a"));
+	assert_false(span_in_list(span("a"), "ab,b"));
+	assert_false(span_in_list(span("a,b"), "a,b"));
+	assert_false(span_in_list(span("a"), ""));
+}
+
+static void groups(void **state)
+{
+	struct flame_span s = span("f(int) const+4 (/opt/my app (x)/a.out)"), inside;
+
+	(void)state;
+	assert_true(span_cut_group(&s, &inside));
+	assert_span(s, "f(int) const+4");
+	assert_span(inside, "/opt/my app (x)/a.out");
+	assert_false(span_cut_group(&s, &inside));
+	s = span("x (/tmp/a)b)");
+	assert_true(span_cut_group(&s, &inside));
+	assert_span(inside, "/tmp/a)b");
+	s = span("f(int)");
+	assert_false(span_cut_group(&s, &inside));
+	s = span(")");
+	assert_false(span_cut_group(&s, &inside));
+	s = span("");
+	assert_false(span_cut_group(&s, &inside));
+}
+
 static void last_words(void **state)
 {
 	static const char *const words[] = { "cd", "b", "a", "" }, *const left[] = { "a b\t", "a ", "", "" };
@@ -134,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts), cmocka_unit_test(lines), cmocka_unit_test(cells), cmocka_unit_test(numbers),
 		cmocka_unit_test(searching), cmocka_unit_test(last_words), cmocka_unit_test(map),
+		cmocka_unit_test(lists), cmocka_unit_test(groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -221,6 +221,32 @@ static void test_rests(void **state)
 	free(text);
 }
 
+/* Of 10,005 frames 10,000 have a row of their own: the picture could not be shown otherwise. */
+static void test_too_deep(void **state)
+{
+	const char *kinds[] = { "Flame Graph", "Flame Chart" };
+	struct flame_profile *p = flame_profile_new(NULL);
+	struct flame_sample s = { .type = type_row(p, "samples", 0), .value = 3 };
+
+	(void)state;
+	for (int i = 0; i < 10005; i++)
+		s.stack = flame_stack_push(p, s.stack, flame_frame_row(p, &(struct flame_frame_info){ .name = flame_intern(p, &"ab"[i % 2], 1) }));
+	assert_int_equal(flame_sample_add(p, &s), 0);
+	for (int in_order = 0; in_order < 2; in_order++) {
+		struct flame_svg_options o = { DEFAULTS, .in_order = in_order };
+		char *text = render(p, &o);
+
+		assert_has(text, kinds[in_order]);
+		assert_int_equal(count(text, "<title>"), 1 + 10000 + 1);
+		assert_has(text, "<g class=\"r\" data-v=\"0 3 3 0 10001\"><title>5 frames deeper (3 samples, 100.00%)</title>");
+		assert_has(text, ">5 frames deeper</text></g>");
+		assert_has(text, ">5 frames deeper than 10,000 rows are hatched or left out</text>");
+		assert_has_not(text, " narrower than 0");
+		free(text);
+	}
+	flame_profile_free(p);
+}
+
 static void test_differential(void **state)
 {
 	static const struct line now[] = { { "main;a", 60, FLAME_USER },
@@ -281,7 +307,7 @@ static void test_hostile_names(void **state)
 	text = render(p, &o);
 	assert_well_formed(text);
 	assert_has(text, "<title>\xef\xbf\xbd\xef\xbf\xbd (10 &lt;u&gt;&amp;, 9.09%)</title>");
-	assert_has(text, "<title>a\xef\xbf\xbd" "b\xef\xbf\xbd" "c\xef\xbf\xbd" "d (10 ");
+	assert_has(text, "<title>a\xef\xbf\xbd" "b\tc\xef\xbf\xbd" "d (10 ");
 	assert_has(text, "NOTES: a- -b- - -&gt; &lt;c&gt; \xef\xbf\xbd-  -->");
 	assert_has(text, ">T &amp; &lt;b&gt; \xef\xbf\xbd</text>");
 	assert_int_equal(count(text, "<script"), 1);
@@ -302,8 +328,8 @@ static void test_fit(void **state)
 	} cases[] = {
 		{ &fixed, "abcdef", 30, 6, false },
 		{ &fixed, "abcdef", 29, 3, true },
-		{ &fixed, "abcdef", 15, 1, true },
-		{ &fixed, "abcdef", 14, 0, true },
+		{ &fixed, "abcdef", 25, 3, true },
+		{ &fixed, "abcdef", 24, 0, true },
 		{ &fixed, "ab", 10, 2, false },
 		{ &fixed, "", 10, 0, false },
 		{ &font, "iiii", 12, 4, false },
@@ -312,11 +338,11 @@ static void test_fit(void **state)
 		{ &font, "\u65e5\u672c\u8a9e", 30, 9, false },
 		{ &font, "\u65e5\u672c\u8a9e", 29, 6, true },
 		/* e with two accents stays whole */
-		{ &fixed, "e\u0301\u0323xyz", 15, 5, true },
+		{ &fixed, "xye\u0301\u0323zabc", 25, 7, true },
 		/* a family joined of three people: whole, or not at all */
 		{ &font, "\U0001f468\u200d\U0001f469\u200d\U0001f467", 30, 18, false },
 		{ &font, "\U0001f468\u200d\U0001f469\u200d\U0001f467", 29, 0, true },
-		{ &fixed, ("a\xff\xff" "b"), 19, 1, true },
+		{ &fixed, ("aaa\xff\xff" "b"), 29, 3, true },
 	};
 
 	(void)state;
@@ -507,7 +533,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_titles), cmocka_unit_test(test_fractions), cmocka_unit_test(test_factor_and_total),
-		cmocka_unit_test(test_rests), cmocka_unit_test(test_differential), cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_rests), cmocka_unit_test(test_too_deep), cmocka_unit_test(test_differential), cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_fit), cmocka_unit_test(test_numbers), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_few_samples), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_palette_map),
 		cmocka_unit_test(test_refusals), cmocka_unit_test(test_viewer),

@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "../core/demangle.h"
 #include "../core/transform.h"
 #include "text.h"
 
@@ -32,6 +33,44 @@ static void check(struct flame_transform_options o, const char *want)
 	flame_profile_free(p);
 }
 
+/* Names of any format; what is no mangled name, or a broken one, stays. */
+static void test_demangle(void **state)
+{
+	static const char mangled[] = "a;_ZN3foo3barEi;_RNvC2rs4main 1\na;_ZN3foo3barEv;_Zbroken;_Rust 2\n"
+				      "a;_ZN3foo3barEi+0x1f_[j] 4\n"
+				      "a.so`_ZN3foo3barEi;_ZN3foo3barEi (a b.cc:3);`;_ZN3foo3barEi` 8\n";
+	static const struct { bool raw; const char *want; } cases[] = {
+		{ false, "a;foo::bar;_Zbroken;_Rust 2\na;foo::bar;rs::main 1\na;foo::bar+0x1f_[j] 4\n"
+		  "a.so`foo::bar;foo::bar (a b.cc:3);`;_ZN3foo3barEi` 8\n" },
+		{ true, "a;foo::bar();_Zbroken;_Rust 2\na;foo::bar(int);rs::main 1\na;foo::bar(int)+0x1f_[j] 4\n"
+		 "a.so`foo::bar(int);foo::bar(int) (a b.cc:3);`;_ZN3foo3barEi` 8\n" },
+	};
+
+	(void)state;
+	if (!flame_demangle_available())
+		skip();
+	for (int i = 0; i < 2; i++) {
+		struct flame_profile *p = text_profile(mangled);
+
+		struct flame_transform_options o = { .demangle = true, .raw_names = cases[i].raw };
+
+		assert_int_equal(flame_transform(&p, &o), 0);
+		assert_folded(p, 1, cases[i].want);
+		flame_profile_free(p);
+	}
+}
+
+/* Where nothing is mangled nothing is copied. */
+static void test_nothing_mangled(void **state)
+{
+	struct flame_profile *p = text_profile(sample), *old = p;
+
+	(void)state;
+	assert_int_equal(flame_transform(&p, &(struct flame_transform_options){ .demangle = true }), 0);
+	assert_ptr_equal(p, old);
+	flame_profile_free(p);
+}
+
 static void test_none(void **state)
 {
 	struct flame_profile *p = text_profile(sample), *old = p;
@@ -45,14 +84,20 @@ static void test_none(void **state)
 static void test_choose(void **state)
 {
 	(void)state;
-	check((struct flame_transform_options){ .only = "^parse$" }, "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\n");
-	check((struct flame_transform_options){ .only = "^other$" }, "other 3\nother;run 3\n");
-	check((struct flame_transform_options){ .exclude = "run|parse" }, "other 3\n");
-	check((struct flame_transform_options){ .exclude = "^other$" },
+	check((struct flame_transform_options){ .only = { "^parse$" } }, "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .only = { "^other$" } }, "other 3\nother;run 3\n");
+	check((struct flame_transform_options){ .exclude = { "run|parse" } }, "other 3\n");
+	check((struct flame_transform_options){ .exclude = { "^other$" } },
 	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0x7f01;gc 8\napp;main;run;0xab 1\n");
-	check((struct flame_transform_options){ .only = "nothing" }, "");
-	check((struct flame_transform_options){ .exclude = "" }, "");
-	check((struct flame_transform_options){ .only = "main", .exclude = "gc" },
+	check((struct flame_transform_options){ .only = { "nothing" } }, "");
+	check((struct flame_transform_options){ .only = { "nothing", "^other$", "^lex$" } },
+	      "app;main;parse;parse;lex_[k] 4\nother 3\nother;run 3\n");
+	check((struct flame_transform_options){ .exclude = { "^run$", "^parse$" } }, "other 3\n");
+	/* With its mark, and without. */
+	check((struct flame_transform_options){ .only = { "^lex_\\[k]$" } }, "app;main;parse;parse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .focus = { "^lex$" } }, "lex_[k] 4\n");
+	check((struct flame_transform_options){ .exclude = { "" } }, "");
+	check((struct flame_transform_options){ .only = { "main" }, .exclude = { "gc" } },
 	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0xab 1\n");
 }
 
@@ -60,7 +105,7 @@ static void test_focus(void **state)
 {
 	(void)state;
 	/* The first frame from the root on becomes the root; stacks of different callers meet. */
-	check((struct flame_transform_options){ .focus = "^(parse|run)$" },
+	check((struct flame_transform_options){ .focus = { "^(parse|run)$" } },
 	      "parse 2.5\nparse;parse;lex_[k] 4\nrun 3\nrun;0x7f01;gc 8\nrun;0xab 1\n");
 }
 
@@ -100,9 +145,23 @@ static void test_hex(void **state)
 	check_hex("0X12", "0X12");
 }
 
+static void test_skip_after(void **state)
+{
+	static const char *const one[] = { "parse", NULL }, *const two[] = { "lex", "main", NULL }, *const none[] = { "pars", NULL };
+
+	(void)state;
+	check((struct flame_transform_options){ .skip_after = none },
+	      "app;main;parse 2.5\napp;main;parse;parse;lex_[k] 4\napp;main;run;0x7f01;gc 8\napp;main;run;0xab 1\nother 3\nother;run 3\n");
+	/* The one nearest to the leaf. */
+	check((struct flame_transform_options){ .skip_after = one },
+	      "app;main;run;0x7f01;gc 8\napp;main;run;0xab 1\nother 3\nother;run 3\nparse 2.5\nparse;lex_[k] 4\n");
+	check((struct flame_transform_options){ .skip_after = two },
+	      "lex_[k] 4\nmain;parse 2.5\nmain;run;0x7f01;gc 8\nmain;run;0xab 1\nother 3\nother;run 3\n");
+}
+
 static void test_bad_expressions(void **state)
 {
-	struct flame_transform_options bad[] = { { .only = "(" }, { .exclude = "[" }, { .focus = "a{2" } }, good = { .only = "a", .focus = "b" };
+	struct flame_transform_options bad[] = { { .only = { "(" } }, { .exclude = { "[" } }, { .focus = { "a{2" } } }, good = { .only = { "a" }, .focus = { "b" } };
 
 	(void)state;
 	assert_null(flame_transform_check(&good));
@@ -170,8 +229,9 @@ static void test_random(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_none), cmocka_unit_test(test_choose), cmocka_unit_test(test_focus),
-		cmocka_unit_test(test_shapes), cmocka_unit_test(test_hex), cmocka_unit_test(test_bad_expressions),
+		cmocka_unit_test(test_none), cmocka_unit_test(test_demangle), cmocka_unit_test(test_nothing_mangled),
+		cmocka_unit_test(test_choose), cmocka_unit_test(test_focus), cmocka_unit_test(test_shapes),
+		cmocka_unit_test(test_hex), cmocka_unit_test(test_skip_after), cmocka_unit_test(test_bad_expressions),
 		cmocka_unit_test(test_random),
 	};
 

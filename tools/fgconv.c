@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 			 "FILE may be compressed with gzip or zstd; without it standard input is read.",
 		.svg = { .minwidth = -1 },
 	};
+	struct tool_quality quality = { 0 };
 	struct flame_profile *p;
 	flame_type type;
 	int status = tool_parse(&tool, argc, argv);
@@ -21,8 +22,9 @@ int main(int argc, char **argv)
 	p = tool_read(&tool, 0);
 	type = p ? tool_choose_type(&tool, 0, p) : 0;
 	if (type)
-		tool_warn_quality(&tool, 0, p, type);
+		tool_start_quality(&quality, &tool, 0, p, type);
 	status = type ? tool_convert(&tool, p, type) : 1;
+	tool_end_quality(&quality);
 	flame_profile_free(p);
 	return status;
 }

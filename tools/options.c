@@ -4,15 +4,18 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../core/number.h"
 #include "../core/threshold.h"
 
 enum type {
 	FLAG,		/* bool */
 	TEXT,		/* const char * */
+	PATTERN,	/* one more of const char *[FLAME_MAX_PATTERNS + 1] */
 	NUMBER,		/* double, not negative */
 	COUNT,		/* unsigned int */
 	CUSTOM,		/* by function */
@@ -94,7 +97,8 @@ static const char *set_skip_after(struct tool *tool, const char *value)
 	if (tool->nr_skip_after == MAX_SKIP_AFTER)
 		return "is given more than 32 times (MAX_SKIP_AFTER)";
 	tool->skip_after[tool->nr_skip_after++] = value;
-	tool->read.skip_after = tool->skip_after;
+	/* Readers that can leave out what is not wanted do; what others read is cut afterwards. */
+	tool->read.skip_after = tool->transform.skip_after = tool->skip_after;
 	return NULL;
 }
 
@@ -130,6 +134,14 @@ static const char *set_columns(struct tool *tool, const char *value)
 	if (strcmp(value, "1") && strcmp(value, "2"))
 		return "wants 1 or 2";
 	tool->read.columns = value[0] - '0';
+	return NULL;
+}
+
+static const char *set_state(struct tool *tool, const char *value)
+{
+	if (strspn(value, ", ") == strlen(value))
+		return "wants a state, or several: A,B";
+	tool->read.state = value;
 	return NULL;
 }
 
@@ -204,10 +216,13 @@ static const char *set_colors(struct tool *tool, const char *value)
 
 static const char *set_total(struct tool *tool, const char *value)
 {
-	char *end;
+	struct flame_number total;
 
-	tool->svg.total = strtoll(value, &end, 10);
-	return end == value || *end || tool->svg.total < 0 ? "wants a whole number" : NULL;
+	if (flame_number_parse((struct flame_span){ value, strlen(value) }, &total) != FLAME_NUMBER_OK || total.value < 0)
+		return "wants a number that fits 64 bits";
+	tool->svg.total = total.value;
+	tool->svg.total_scale = total.scale;
+	return NULL;
 }
 
 static const char *set_cp(struct tool *tool, const char *value)
@@ -500,7 +515,7 @@ static const struct option options[] = {
 	{ "no-comm", 0, CUSTOM, SAMPLES, NULL, "no root frame for the command", 0, set_no_comm },
 	{ "threads", 0, FLAG, ALL, NULL, "root frame for the thread, by its name", FIELD(read.threads), NULL },
 	{ "label", 0, CUSTOM, ALL, "KEY", "root frame for the samples' label KEY (repeatable)", 0, set_label },
-	{ "state", 0, TEXT, ALL, "STATE", "only samples of threads in this state", FIELD(read.state), NULL },
+	{ "state", 0, CUSTOM, ALL, "STATE", "only samples of threads in this state, or these: A,B", 0, set_state },
 	{ "no-idle", 0, FLAG, ALL, NULL, "leave out samples that say that nothing ran", FIELD(read.no_idle), NULL },
 	{ "leak", 0, FLAG, ALL, NULL, "of native allocations only those that were not freed", FIELD(read.leak), NULL },
 	{ "kernel", 0, CUSTOM, TEXT_MARKS, NULL, "mark kernel frames with _[k]", 0, set_kernel },
@@ -524,9 +539,9 @@ static const struct option options[] = {
 	{ "inlines", 0, FLAG, STACKS | RECORD, NULL, "frames for inlined functions also in callchains by frame pointers", FIELD(read.inlines), NULL },
 	{ "no-inline", 0, FLAG, SAMPLES, NULL, "no frames for functions that were inlined; it is faster", FIELD(read.no_inline), NULL },
 	{ "skip-after", 0, CUSTOM, SAMPLES, "NAME", "frame NAME becomes the root (repeatable)", 0, set_skip_after },
-	{ "only", 0, TEXT, SAMPLES, "REGEX", "only stacks with a frame that matches", FIELD(transform.only), NULL },
-	{ "exclude", 0, TEXT, SAMPLES, "REGEX", "no stacks with a frame that matches", FIELD(transform.exclude), NULL },
-	{ "focus", 0, TEXT, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root", FIELD(transform.focus), NULL },
+	{ "only", 0, PATTERN, SAMPLES, "REGEX", "only stacks with a frame that matches (repeatable: one of them)", FIELD(transform.only), NULL },
+	{ "exclude", 0, PATTERN, SAMPLES, "REGEX", "no stacks with a frame that matches (repeatable)", FIELD(transform.exclude), NULL },
+	{ "focus", 0, PATTERN, SAMPLES, "REGEX", "only what the first frame that matches calls, and it as root (repeatable)", FIELD(transform.focus), NULL },
 	{ "reverse", 0, FLAG, STACKS | RECORD, NULL, "leaf first: who calls the hot functions", FIELD(transform.reverse), NULL },
 	{ "collapse-recursion", 0, FLAG, STACKS | RECORD, NULL, "a frame that calls itself counts once", FIELD(transform.collapse_recursion), NULL },
 	{ "strip-hex", 's', FLAG, SAMPLES, NULL, "replace 0x1f2e in names by 0x...", FIELD(transform.strip_hex), NULL },
@@ -535,7 +550,7 @@ static const struct option options[] = {
 	{ "to", 0, CUSTOM, PROGRAM_CONV, "FORMAT", "output format (default: folded)", 0, set_to },
 	{ "to", 0, CUSTOM, PROGRAM_DIFF, "FORMAT", "folded (default), svg, table or json", 0, set_to },
 	{ "to", 0, CUSTOM, RECORD, "FORMAT", "svg, folded, markdown, text, json or another (default: as FILE's name ends)", 0, set_to },
-	{ "normalize", 0, FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
+	{ "normalize", 'n', FLAG, PROGRAM_DIFF, NULL, "scale the counts before so that both totals are equal", FIELD(normalize), NULL },
 	{ "before", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of BEFORE, to learn how much equal runs differ (repeatable)", 0, set_before },
 	{ "after", 0, CUSTOM, PROGRAM_DIFF, "FILE", "one more run of AFTER (repeatable)", 0, set_after },
 	{ "confidence", 0, CUSTOM, PROGRAM_DIFF, "PERCENT", "that what is called a change is none by chance (default: 95)", 0, set_confidence },
@@ -663,14 +678,26 @@ static void list_formats(void)
 	}
 }
 
+/* Options of flamegraph.pl, which scripts abbreviate as it allows: --col is --colors, whatever else begins so here. */
+static bool is_flamegraph_pl(const struct option *o)
+{
+	static const char *const names[] = {
+		"title", "subtitle", "width", "height", "minwidth", "fonttype", "fontsize", "fontwidth", "countname", "nametype",
+		"colors", "bgcolors", "hash", "random", "cp", "reverse", "inverted", "flamechart", "negate", "notes", "total", "factor",
+		"help", NULL,
+	};
+
+	return is_one_of(o->name, names);
+}
+
 /*
- * Return: the option called @name (of @len bytes) that this program has, or the only one that
- * begins so, as flamegraph.pl allows; NULL where there is none.
+ * Return: the option called @name (of @len bytes) that this program has; or the only one that begins so, or the only one
+ * of flamegraph.pl where the program draws; NULL where there is none.
  */
 static const struct option *find_option(const struct tool *tool, const char *name, size_t len)
 {
-	const struct option *found = NULL;
-	size_t nr_found = 0;
+	const struct option *found = NULL, *known = NULL;
+	size_t nr_found = 0, nr_known = 0;
 
 	for (size_t i = 0; i < NR_OPTIONS; i++) {
 		const struct option *o = &options[i];
@@ -681,8 +708,14 @@ static const struct option *find_option(const struct tool *tool, const char *nam
 			return o;
 		found = o;
 		nr_found++;
+		if (!is_flamegraph_pl(o))
+			continue;
+		known = o;
+		nr_known++;
 	}
-	return len && nr_found == 1 ? found : NULL;
+	if (!len || nr_found == 1)
+		return len ? found : NULL;
+	return tool->program == PROGRAM_RENDER && nr_known == 1 ? known : NULL;
 }
 
 static const struct option *find_letter(const struct tool *tool, char letter)
@@ -721,11 +754,31 @@ static size_t distance(const char *a, size_t len, const char *b)
 	return row[nr];
 }
 
+/* Say which options begin as @arg does, where there are several. Return: false where there are not. */
+static bool list_candidates(const struct tool *tool, const char *arg, size_t len)
+{
+	char text[512] = "";
+	size_t nr = 0, used = 0;
+
+	for (size_t i = 0; i < NR_OPTIONS && len > 2 && !strncmp(arg, "--", 2); i++) {
+		if (!has_option(tool, &options[i]) || strncmp(options[i].name, arg + 2, len - 2))
+			continue;
+		nr++;
+		if (used < sizeof(text))
+			used += (size_t)snprintf(text + used, sizeof(text) - used, " --%s", options[i].name);
+	}
+	if (nr > 1)
+		tool_message(tool, "error", "%.*s could be%s", (int)len, arg, text);
+	return nr > 1;
+}
+
 static int unknown_option(const struct tool *tool, const char *arg, size_t len)
 {
 	const struct option *best = NULL;
 	size_t best_distance = 4;
 
+	if (list_candidates(tool, arg, len))
+		return usage_error(tool);
 	for (size_t i = 0; i < NR_OPTIONS && arg[0] == '-' && arg[1] == '-' && len < 64; i++) {
 		size_t d = has_option(tool, &options[i]) ? distance(arg + 2, len - 2, options[i].name) : SIZE_MAX;
 
@@ -749,6 +802,17 @@ static const char *set_number(double *to, const char *value)
 	return end == value || *end || !is_decimal(value) || !(*to > 0 && *to < 1e9) ? "wants a number above 0" : NULL;
 }
 
+static const char *add_pattern(const char **to, const char *value)
+{
+	for (size_t i = 0; i < FLAME_MAX_PATTERNS; i++) {
+		if (to[i])
+			continue;
+		to[i] = value;
+		return NULL;
+	}
+	return "is given more than 16 times (FLAME_MAX_PATTERNS)";
+}
+
 static const char *set_count(unsigned int *to, const char *value)
 {
 	return set_whole(to, value, 1024) ? NULL : "wants a number from 1 to 1024";
@@ -766,6 +830,8 @@ static const char *set_option(struct tool *tool, const struct option *o, const c
 	case TEXT:
 		*(const char **)field = value;
 		return NULL;
+	case PATTERN:
+		return add_pattern(field, value);
 	case NUMBER:
 		return set_number(field, value);
 	case COUNT:
@@ -941,6 +1007,24 @@ static void check_directories(const struct tool *tool)
 	}
 }
 
+static size_t count_standard(const char *const *paths, size_t nr)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		found += paths[i] && !strcmp(paths[i], "-");
+	return found;
+}
+
+/* What stands there is gone when it has been read, and the second reader would call it empty. */
+static bool reads_standard_twice(const struct tool *tool)
+{
+	const char *const more[] = { tool->before, tool->offcpu_profile };
+
+	return count_standard(tool->inputs, tool->nr_inputs) + count_standard(tool->more_before, tool->nr_more_before) +
+	       count_standard(tool->more_after, tool->nr_more_after) + count_standard(more, 2) > 1;
+}
+
 static int check(struct tool *tool)
 {
 	char *wrong = flame_transform_check(&tool->transform);
@@ -962,6 +1046,10 @@ static int check(struct tool *tool)
 		return -1;
 	if (!tool->nr_inputs)
 		tool->inputs[tool->nr_inputs++] = "-";
+	if (reads_standard_twice(tool)) {
+		tool_message(tool, "error", "standard input (-) can only be read once: save one of the profiles to a file");
+		return usage_error(tool);
+	}
 	tool->read.kinds = tool->program & (PROGRAM_RENDER | PROGRAM_REPORT) ? FLAME_ALL_KINDS : tool->annotate;
 	tool->read.ordered = tool->svg.in_order;
 	return -1;
@@ -981,6 +1069,9 @@ int tool_parse(struct tool *tool, int argc, char **argv)
 	bool only_inputs = false;
 	int status = -1;
 
+	/* Beyond `ulimit -f` writing fails then, and is dealt with. What is run inherits it, so not there. */
+	if (!(tool->program & (PROGRAM_RECORD | PROGRAM_DOCTOR)))
+		signal(SIGXFSZ, SIG_IGN);
 	for (int i = 1; status < 0 && i < argc; i++) {
 		const char *arg = argv[i], *equals = strchr(arg, '=');
 		size_t len = equals ? (size_t)(equals - arg) : strlen(arg);

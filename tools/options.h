@@ -4,6 +4,7 @@
 /* The option table that all programs share: parsing, help and the check of the documents come from it. */
 #include "../core/converter.h"
 #include "../core/folded.h"
+#include "../core/quality.h"
 #include "../core/render/svg.h"
 #include "../core/report.h"
 #include "../core/transform.h"
@@ -82,6 +83,7 @@ struct tool {
 	bool damaged;			/* some input was damaged */
 	const char *const *refused;	/* options that it does not have, ended by NULL; NULL: it has all */
 	unsigned char given[16];	/* a bit for each row of the table of options */
+	struct flame_job *meanwhile;	/* to be done while a profile is written; NULL: none */
 	bool is_plugin;			/* options come one by one, without dashes */
 };
 
@@ -100,8 +102,22 @@ void tool_align_memory(const char *path);
 struct flame_profile *tool_read(struct tool *tool, size_t i);
 /* Return: the type to use, 0 after printing that there is none such. */
 flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_profile *p);
-/* One warning of what is wrong with @p, as input number @i gave it; nothing where nothing is or under --quiet. */
-void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type);
+
+/* One warning of what is wrong with a profile, looked for while the profile is written. Zero: there is none. */
+struct tool_quality {
+	struct tool *tool;
+	size_t input;
+	const struct flame_profile *p;
+	flame_type type;
+	struct flame_quality quality;
+	bool known;	/* quality holds what was found */
+	struct flame_job job;
+};
+
+/* Begin to look at the @type of @p, as input number @i gave it; not under --quiet. Nobody may change @p until the end. */
+void tool_start_quality(struct tool_quality *q, struct tool *tool, size_t i, const struct flame_profile *p, flame_type type);
+/* Print the warning, where anything is wrong. */
+void tool_end_quality(struct tool_quality *q);
 /* What is counted: the unit where it is known, or the event. Owned by the caller; NULL: samples. */
 char *tool_count_name(const struct tool *tool, const struct flame_profile *p, flame_type type);
 

@@ -291,13 +291,17 @@ static int write_difference(struct tool *tool, const struct record_result *r, fl
 static int write_profile(struct tool *tool, struct record_result *r)
 {
 	flame_type type = tool_choose_type(tool, 0, r->profile);
+	struct tool_quality quality;
+	int status;
 
 	if (!type || (tool->record.diff && !is_comparable(tool, r, type)))
 		return 1;
 	if (report_of(tool) < NR_REPORTS)
 		return write_report(tool, r, type);
-	tool_warn_quality(tool, 0, r->profile, type);
-	return tool->record.diff ? write_difference(tool, r, type) : write_as(tool, r->profile, type);
+	tool_start_quality(&quality, tool, 0, r->profile, type);
+	status = tool->record.diff ? write_difference(tool, r, type) : write_as(tool, r->profile, type);
+	tool_end_quality(&quality);
+	return status;
 }
 
 int record_write(struct tool *tool, struct record_result *result, const char *path)

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "../core/meta.h"
-#include "../core/quality.h"
 #include "drain.h"
 #include "options.h"
 #include "progress.h"
@@ -118,6 +117,8 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 	progress_start(&progress, tool, i);
 	err = flame_read(&p, tool->inputs[i], &tool->read, &diag);
 	progress_stop(&progress);
+	tool->transform.demangle = tool->read.demangle;
+	tool->transform.raw_names = tool->read.raw_names;
 	if (!err)
 		err = flame_transform(&p, &tool->transform);
 	tool->damaged |= diag.damaged;
@@ -127,6 +128,9 @@ struct flame_profile *tool_read(struct tool *tool, size_t i)
 		flame_diag_add(&diag, FLAME_ERROR, "no stack is left: --only, --exclude or --focus dropped all");
 		err = FLAME_EEMPTY;
 	}
+	/* A message takes memory as well. */
+	if (err && !diag.nr_messages)
+		tool_message(tool, "error", "%s", flame_strerror(err));
 	print_messages(tool, tool->inputs[i], &diag);
 	if (!err)
 		return p;
@@ -165,33 +169,6 @@ flame_type tool_choose_type(struct tool *tool, size_t i, const struct flame_prof
 		flame_diag_release(&diag);
 	print_messages(tool, tool->inputs[i], &diag);
 	return type;
-}
-
-/* What is chosen from a profile, or turned around, says nothing of how it was recorded. */
-static bool is_whole(const struct tool *tool)
-{
-	const struct flame_transform_options *t = &tool->transform;
-
-	return !t->only && !t->exclude && !t->focus && !t->reverse && !tool->read.skip_after;
-}
-
-void tool_warn_quality(struct tool *tool, size_t i, const struct flame_profile *p, flame_type type)
-{
-	const struct flame_quality_options options = { .count = tool->read.count, .quick = true };
-	struct flame_diag diag = { 0 };
-	struct flame_quality quality;
-	flame_type before, after;
-	char *summary;
-
-	if (tool->quiet || !is_whole(tool) || flame_is_differential(p, &before, &after) ||
-	    flame_quality_check(&quality, p, type, &options))
-		return;
-	summary = flame_quality_summary(&quality);
-	if (summary)
-		flame_diag_add(&diag, FLAME_WARNING, "%s; fgreport tells more", summary);
-	print_messages(tool, tool->inputs[i], &diag);
-	free(summary);
-	flame_quality_release(&quality);
 }
 
 /* Removed when a signal ends the program. */

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WORKER_FROM 16384	/* stacks: fewer are looked at before a thread has started */
+
 /* Percentages of less than there is would go beyond 100. */
 static void check_total(const struct tool *tool, const struct flame_profile *p, flame_type type)
 {
-	double sum = 0;
+	double sum = 0, total = (double)tool->svg.total;
 
 	if (!tool->svg.total || tool->quiet)
 		return;
@@ -20,9 +22,10 @@ static void check_total(const struct tool *tool, const struct flame_profile *p, 
 		sum += flame_sample_get(p, i)->type == type ? (double)flame_sample_get(p, i)->value : 0;
 	for (uint32_t i = 0; i < flame_type_get(p, type)->scale; i++)
 		sum /= 10;
-	if ((double)tool->svg.total < sum)
-		tool_message(tool, "warning", "--total %lld is less than the sum of all samples, %.15g, and is not used",
-			     (long long)tool->svg.total, sum);
+	for (uint32_t i = 0; i < tool->svg.total_scale; i++)
+		total /= 10;
+	if (total < sum)
+		tool_message(tool, "warning", "--total %.15g is less than the sum of all samples, %.15g, and is not used", total, sum);
 }
 
 /* The names of a differential's types say nothing. What no header names are samples, if they can be. */
@@ -42,6 +45,7 @@ int tool_render(struct tool *tool, const struct flame_profile *p, flame_type typ
 
 	svg.type = type;
 	svg.threads = flame_thread_count(&tool->read);
+	svg.also = tool->meanwhile;
 	if (!flame_is_differential(p, &svg.before, &svg.type))
 		svg.before = 0;
 	if (!svg.countname)
@@ -69,6 +73,7 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 {
 	const struct flame_converter *writer = tool->writer ? tool->writer : flame_converter_find("folded");
 	struct flame_write_options write = { .type = type };
+	struct flame_worker *worker = NULL;
 	struct tool_output out;
 	int err;
 
@@ -79,6 +84,10 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 	else
 		tool_drain_output(tool, &out);
 	write.threads = flame_thread_count(&tool->read);
+	if (tool->meanwhile && write.threads > 1 && flame_nr_stacks(p) >= WORKER_FROM) {
+		worker = flame_worker_new();
+		flame_worker_start(worker, tool->meanwhile);
+	}
 	if (!flame_is_differential(p, &write.before, &write.type))
 		write.before = 0;
 	write.kinds = flame_profile_options(p)->kinds;
@@ -87,6 +96,9 @@ int tool_convert(struct tool *tool, const struct flame_profile *p, flame_type ty
 	write.all_types = !tool->read.event;
 	write.name = tool->inputs[0];
 	err = writer->write(p, &write, out.file);
+	if (worker)
+		flame_worker_end(worker, tool->meanwhile);
+	flame_worker_free(worker);
 	if (err == FLAME_EARG)
 		tool_message(tool, "error", "%s cannot hold this profile, such as values below zero or two columns; folded text can",
 			     writer->name);

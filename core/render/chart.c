@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chart.c - flame charts: one walk over the samples with a stack of open boxes. A box that closes
- * too narrow is dropped at once into its caller's rest, so memory follows what is drawn.
+ * too narrow goes at once into its caller's rest, so memory follows what is drawn.
  */
 #include "chart.h"
 
@@ -36,15 +36,6 @@ static bool too_narrow(const struct chart *c, const struct flame_box *box)
 	return !box->width || (double)box->width < c->options->min_total;
 }
 
-/* A rest grows while narrow siblings come one after the other; once it has ended it must be wide enough. */
-static void end_rest(struct chart *c)
-{
-	struct flame_box *box = last_box(c);
-
-	if (box->flags & FLAME_BOX_REST && too_narrow(c, box))
-		c->layout->nr_boxes--;
-}
-
 static bool add_box(struct chart *c, const struct flame_box *box)
 {
 	if (!array_reserve((void **)&c->layout->boxes, &c->room_boxes, (size_t)c->layout->nr_boxes + 1,
@@ -52,6 +43,47 @@ static bool add_box(struct chart *c, const struct flame_box *box)
 		return false;
 	c->layout->boxes[c->layout->nr_boxes++] = *box;
 	return true;
+}
+
+static void add_frames(struct flame_box *rest, uint32_t nr)
+{
+	rest->nr_frames = nr > UINT32_MAX - rest->nr_frames ? UINT32_MAX : rest->nr_frames + nr;
+}
+
+/* A rest grows while what it stands for comes one after the other. Return: false without memory. */
+static bool add_rest(struct chart *c, const struct flame_box *rest)
+{
+	struct flame_box *box = last_box(c);
+
+	if (!(box->flags & FLAME_BOX_REST) || box->caller != rest->caller || box->start + box->width != rest->start)
+		return add_box(c, rest);
+	box->width += rest->width;
+	box->total += rest->total;
+	add_frames(box, rest->nr_frames);
+	return true;
+}
+
+/* No frame that lies on @depth others is drawn. */
+static bool is_deep(const struct chart *c, size_t depth)
+{
+	return c->options->max_depth && depth > c->options->max_depth;
+}
+
+/* What lies on the box that is as deep as may be. Return: false without memory. */
+static bool add_deep(struct chart *c, uint32_t nr_frames, int64_t width)
+{
+	struct flame_box rest = {
+		.caller = c->open[c->options->max_depth].box,
+		.depth = c->options->max_depth + 1,
+		.nr_frames = nr_frames,
+		.flags = FLAME_BOX_REST | FLAME_BOX_DEEP,
+		.start = c->edge,
+		.width = width,
+		.total = width,
+	};
+
+	c->layout->nr_deep += nr_frames;
+	return add_rest(c, &rest);
 }
 
 static bool open_box(struct chart *c, flame_stack stack)
@@ -67,43 +99,35 @@ static bool open_box(struct chart *c, flame_stack stack)
 	if (!array_reserve((void **)&c->open, &c->room_open, c->depth + 2, sizeof(*c->open)))
 		return false;
 	c->open[++c->depth] = (struct open){ stack, c->layout->nr_boxes };
-	return add_box(c, &box);
+	return is_deep(c, c->depth) ? add_deep(c, 1, 0) : add_box(c, &box);
 }
 
-/* The narrow box is the last one, with at most a rest upon it. */
+/* On the narrow box are only rests, which go into its caller's with it. */
 static bool into_rest(struct chart *c, uint32_t at)
 {
-	struct flame_box box = c->layout->boxes[at], *rest;
-	uint32_t nr = 1;
+	struct flame_box rest = c->layout->boxes[at];
 
-	if (last_box(c)->flags & FLAME_BOX_REST && last_box(c)->caller == at)
-		nr += last_box(c)->nr_frames;
+	for (uint32_t i = at + 1; i < c->layout->nr_boxes; i++)
+		add_frames(&rest, c->layout->boxes[i].nr_frames);
 	c->layout->nr_boxes = at;
 	c->layout->nr_hidden++;
-	rest = last_box(c);
-	if (rest->flags & FLAME_BOX_REST && rest->caller == box.caller) {
-		rest->width += box.width;
-		rest->total += box.width;
-		rest->nr_frames += nr;
-		return true;
-	}
-	box.frame = 0;
-	box.flags = FLAME_BOX_REST;
-	box.nr_frames = nr;
-	box.self = 0;
-	return add_box(c, &box);
+	rest.frame = 0;
+	rest.flags = FLAME_BOX_REST;
+	rest.self = 0;
+	return add_rest(c, &rest);
 }
 
 static bool close_box(struct chart *c)
 {
-	uint32_t at = c->open[c->depth--].box;
-	struct flame_box *box = &c->layout->boxes[at];
+	struct flame_box *box;
+	uint32_t at;
 
+	if (is_deep(c, c->depth--))
+		return true;
+	at = c->open[c->depth + 1].box;
+	box = &c->layout->boxes[at];
 	box->width = box->total = c->edge - box->start;
-	if (too_narrow(c, box))
-		return into_rest(c, at);
-	end_rest(c);
-	return true;
+	return !too_narrow(c, box) || into_rest(c, at);
 }
 
 static bool add_sample(struct chart *c, const struct flame_sample *s)
@@ -122,12 +146,13 @@ static bool add_sample(struct chart *c, const struct flame_sample *s)
 			return false;
 	}
 	while (c->depth < nr) {
-		if (c->open[c->depth].box + 1 != c->layout->nr_boxes)
-			end_rest(c);
 		if (!open_box(c, c->path[nr - 1 - c->depth]))
 			return false;
 	}
-	c->layout->boxes[c->open[nr].box].self += s->value;
+	if (is_deep(c, nr) && !add_deep(c, 0, s->value))
+		return false;
+	if (!is_deep(c, nr))
+		c->layout->boxes[c->open[nr].box].self += s->value;
 	c->edge += s->value;
 	return true;
 }
@@ -139,6 +164,26 @@ static int check_sample(const struct chart *c, const struct flame_sample *s)
 	if (s->value < 0)
 		return FLAME_EARG;
 	return __builtin_add_overflow(c->edge, s->value, &sum) ? FLAME_EOVERFLOW : 0;
+}
+
+/* Which of the rests are wide enough is known when they have ended. Return: 0 or FLAME_ENOMEM. */
+static int drop_narrow_rests(struct chart *c)
+{
+	struct flame_box *boxes = c->layout->boxes;
+	uint32_t *now = malloc(c->layout->nr_boxes * sizeof(*now)), nr = 0;
+
+	if (!now)
+		return FLAME_ENOMEM;
+	for (uint32_t i = 0; i < c->layout->nr_boxes; i++) {
+		now[i] = nr;
+		if (boxes[i].flags & FLAME_BOX_REST && too_narrow(c, &boxes[i]))
+			continue;
+		boxes[nr] = boxes[i];
+		boxes[nr++].caller = now[boxes[i].caller];
+	}
+	c->layout->nr_boxes = nr;
+	free(now);
+	return 0;
 }
 
 static int walk(struct chart *c)
@@ -162,9 +207,7 @@ static int walk(struct chart *c)
 		if (!close_box(c))
 			err = FLAME_ENOMEM;
 	}
-	if (!err)
-		end_rest(c);
-	return err;
+	return err ? err : drop_narrow_rests(c);
 }
 
 int flame_chart_lay_out(struct flame_layout *layout, const struct flame_profile *p,

@@ -110,7 +110,8 @@ static int read_lines(struct flame_color_map *map, FILE *file)
 	while (!err && (len = getline(&line, &room, file)) >= 0)
 		err = read_line(map, line, (size_t)len);
 	free(line);
-	return err;
+	/* A directory can be opened. */
+	return err ? err : ferror(file) ? FLAME_EIO : 0;
 }
 
 struct flame_color_map *flame_color_map_load(const char *path)

@@ -8,18 +8,16 @@
  */
 #include "layout.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../order.h"
 #include "../sort.h"
 #include "../table.h"
-#include "../thread.h"
+#include "../worker.h"
 #include "chart.h"
 
 #define AHEAD 12
-#define SPLIT_FROM 16384	/* branches of the call tree: fewer are collected before a thread has started */
 
 /* What is known of a stack once all above it has been seen. */
 struct sums {
@@ -181,6 +179,13 @@ static flame_stack next_event(const struct builder *b, size_t self, size_t head,
 	return next;
 }
 
+/* Return: the highest of the run's rows that may be drawn. */
+static flame_stack highest_drawn(const struct builder *b, flame_stack from, flame_stack to)
+{
+	/* The row before @to may be the root; of a row that is too deep, all above it are. */
+	return b->options->max_depth && from - to > b->options->max_depth ? to + b->options->max_depth : from;
+}
+
 /* Rows @to .. @from, each the caller of the one above it, with nothing of their own. */
 static int add_run(struct builder *b, flame_stack from, flame_stack to, struct sums *sums)
 {
@@ -194,7 +199,8 @@ static int add_run(struct builder *b, flame_stack from, flame_stack to, struct s
 		sums->nr_frames += nr;
 		return 0;
 	}
-	for (flame_stack i = from; !err && i >= to; i--) {
+	sums->nr_frames += from - highest_drawn(b, from, to);
+	for (flame_stack i = highest_drawn(b, from, to); !err && i >= to; i--) {
 		sums->nr_frames++;
 		err = add_node(b, i, sums);
 	}
@@ -370,27 +376,29 @@ struct open_box {
 	uint32_t box;
 	uint32_t next, end;	/* of the children that are not on it yet */
 	int64_t edge;		/* where its next child starts */
+	int64_t now;		/* samples above it that no box stands for yet */
 	uint64_t nr_hidden;	/* frames above it that no box stands for yet */
 };
 
-/* There is room for it. */
+/* There is room for it. Of the children some are not on the box where that is as deep as may be. */
 static void add_rest(struct flame_layout *layout, const struct builder *b, const struct open_box *open)
 {
 	const struct flame_box *box = &layout->boxes[open->box];
 	int64_t self = own_width(b->options->view, box->total, box->self, box->before_self);
 	int64_t rest = box->start + box->width - self - open->edge;
+	bool deep = open->next != open->end;
 
-	layout->nr_hidden += open->nr_hidden;
+	*(deep ? &layout->nr_deep : &layout->nr_hidden) += open->nr_hidden;
 	if (!open->nr_hidden || rest <= 0 || (double)rest < b->options->min_total)
 		return;
 	layout->boxes[layout->nr_boxes++] = (struct flame_box){
 		.caller = open->box,
 		.depth = box->depth + 1,
 		.nr_frames = open->nr_hidden > UINT32_MAX ? UINT32_MAX : (uint32_t)open->nr_hidden,
-		.flags = FLAME_BOX_REST,
+		.flags = deep ? FLAME_BOX_REST | FLAME_BOX_DEEP : FLAME_BOX_REST,
 		.start = open->edge,
 		.width = rest,
-		.total = rest,
+		.total = open->now,
 	};
 }
 
@@ -403,7 +411,7 @@ struct open_boxes {
 static int place(struct flame_layout *layout, const struct builder *b, const struct children *c, struct open_boxes *boxes)
 {
 	struct open_box *open;
-	size_t depth = 0, room = 0;
+	size_t depth = 0, room = 0, max_depth = b->options->max_depth;
 
 	/* Rests are few: most boxes are of a node. */
 	if (!array_reserve((void **)&boxes->items, &boxes->room, 1, sizeof(*boxes->items)) ||
@@ -411,7 +419,7 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 		return FLAME_ENOMEM;
 	layout->boxes[layout->nr_boxes++] = node_box(b, 0, 0, 0);
 	open = boxes->items;
-	open[0] = (struct open_box){ 0, c->first[0], c->first[1], 0, b->all.nr_frames };
+	open[0] = (struct open_box){ 0, c->first[0], c->first[1], 0, b->all.now - b->all.now_self, b->all.nr_frames };
 	for (;;) {
 		struct open_box *top = &open[depth];
 		const struct sums *s;
@@ -419,7 +427,7 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 
 		if (!array_reserve((void **)&layout->boxes, &room, layout->nr_boxes + 1, sizeof(*layout->boxes)))
 			return FLAME_ENOMEM;
-		if (top->next == top->end) {
+		if (top->next == top->end || (max_depth && depth == max_depth)) {
 			add_rest(layout, b, top);
 			if (!depth--)
 				return 0;
@@ -433,10 +441,12 @@ static int place(struct flame_layout *layout, const struct builder *b, const str
 		/* The one beside it, in a while. */
 		__builtin_prefetch(&b->nodes[c->rows[top->next == top->end ? top->next - 1 : top->next]]);
 		s = &b->nodes[node].sums;
-		open[depth] = (struct open_box){ layout->nr_boxes, c->first[node], c->first[node + 1], top->edge, s->nr_frames - 1 };
+		open[depth] = (struct open_box){ layout->nr_boxes, c->first[node], c->first[node + 1], top->edge,
+						 s->now - s->now_self, s->nr_frames - 1 };
 		layout->boxes[layout->nr_boxes] = node_box(b, node, (uint32_t)depth, top->edge);
 		layout->boxes[layout->nr_boxes++].caller = top->box;
 		top->edge += s->width;
+		top->now -= s->now;
 		top->nr_hidden -= s->nr_frames;
 	}
 }
@@ -462,55 +472,36 @@ static int find_ranks(struct builder *b)
 }
 
 /* A part of the work, which needs none of the others that run meanwhile. */
-struct job {
+struct part {
 	int (*work)(struct builder *b);
 	struct builder *b;
 	int err;
-	bool started;	/* on a thread of its own */
-	pthread_t thread;
 };
 
-static void *run_job(void *arg)
+static void do_part(void *arg)
 {
-	struct job *job = arg;
+	struct part *part = arg;
 
-	job->err = job->work(job->b);
-	return NULL;
-}
-
-static void start_job(struct job *job)
-{
-	const struct builder *b = job->b;
-
-	job->started = b->options->threads > 1 && flame_nr_stack_heads(b->p) >= SPLIT_FROM &&
-		       flame_thread_start(&job->thread, run_job, job);
-}
-
-/* Return: how it went; it is done here where no thread does it. */
-static int end_job(struct job *job)
-{
-	if (job->started)
-		pthread_join(job->thread, NULL);
-	else
-		run_job(job);
-	return job->err;
+	part->err = part->work(part->b);
 }
 
 /* The sums of all stacks, and how their frames are ordered. */
 static int sum_up(struct builder *b)
 {
-	struct job heads = { collect_heads, b, 0, false, 0 }, ranks = { find_ranks, b, 0, false, 0 };
-	int err, heads_err, ranks_err;
+	struct part heads = { collect_heads, b, 0 }, ranks = { find_ranks, b, 0 };
+	struct flame_job heads_job = { .work = do_part, .arg = &heads }, ranks_job = { .work = do_part, .arg = &ranks };
+	struct flame_worker *worker = b->options->worker;
+	int err;
 
-	start_job(&heads);
-	start_job(&ranks);
+	flame_worker_start(worker, &ranks_job);
+	flame_worker_start(worker, &heads_job);
 	err = collect_selves(b);
-	heads_err = end_job(&heads);
-	err = err ? err : heads_err;
+	flame_worker_end(worker, &heads_job);
+	err = err ? err : heads.err;
 	if (!err)
 		err = sum_stacks(b);
-	ranks_err = end_job(&ranks);
-	return err ? err : ranks_err;
+	flame_worker_end(worker, &ranks_job);
+	return err ? err : ranks.err;
 }
 
 static int lay_out_sorted(struct flame_layout *layout, const struct flame_profile *p,

@@ -8,8 +8,9 @@
 #include "../flame.h"
 
 enum flame_box_flags {
-	FLAME_BOX_REST = 1,	/* frames too narrow to be drawn, taken together; has no frame */
+	FLAME_BOX_REST = 1,	/* frames that are not drawn, taken together, mostly as they are too narrow; has no frame */
 	FLAME_BOX_GONE = 2,	/* of a differential: had samples before, has none now; drawn at its former width */
+	FLAME_BOX_DEEP = 4,	/* of a rest: its frames are not too narrow, but too deep */
 };
 
 /* What the widths of a differential are. */
@@ -28,7 +29,7 @@ struct flame_box {
 	uint32_t flags;
 	int64_t start;		/* left edge, counted from the left edge of the box of all samples */
 	int64_t width;		/* extent; of a differential as the view says */
-	int64_t total;		/* samples in this frame and what it called; of a differential: now */
+	int64_t total;		/* samples in this frame and what it called, or in the frames of a rest; of a differential: now */
 	int64_t self;		/* samples in this frame itself */
 	int64_t before_total;	/* of a differential */
 	int64_t before_self;
@@ -37,10 +38,11 @@ struct flame_box {
 struct flame_layout_options {
 	flame_type type;	/* the value type to draw; of a differential: the one "now" */
 	flame_type before;	/* not 0: differential against this type */
-	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
+	struct flame_worker *worker;	/* that may be used; NULL: none */
 	enum flame_view view;	/* of a differential */
 	bool in_order;		/* flame chart: keep the order of samples; else siblings are sorted by name */
 	double min_total;	/* frames with less are not drawn but go into their caller's rest */
+	uint32_t max_depth;	/* frames that lie on more than these are not drawn, but go into a rest; 0: all are drawn */
 };
 
 /* Boxes in the order of a walk: each box, then what lies on it, left to right. */
@@ -51,7 +53,8 @@ struct flame_layout {
 	int64_t total;		/* of all samples; of a differential: now */
 	int64_t before;		/* of a differential: total before */
 	int64_t width;		/* of the box of all samples */
-	uint64_t nr_hidden;	/* frames in rests, and in rests too narrow to be drawn */
+	uint64_t nr_hidden;	/* frames too narrow to be drawn, in rests and in rests that are too narrow themselves */
+	uint64_t nr_deep;	/* frames too deep to be drawn, in the same way */
 };
 
 /*

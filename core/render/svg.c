@@ -182,6 +182,8 @@ static int64_t measured_before(const struct picture *pic)
 
 	if (!d || !d->normalized)
 		return pic->layout.before;
+	for (uint32_t i = d->before.scale; i > pic->decimals; i--)
+		total /= 10;
 	for (uint32_t i = d->before.scale; i < pic->decimals; i++) {
 		if (__builtin_mul_overflow(total, 10, &total))
 			return pic->layout.before;
@@ -211,7 +213,7 @@ static void put_total(struct picture *pic)
 static void put_header(struct picture *pic)
 {
 	put_heading(pic, "title", pic->title, pic->title_y, pic->font.size + SVG_TITLE_EXTRA);
-	if (pic->o->subtitle)
+	if (svg_has_subtitle(pic))
 		put_heading(pic, "subtitle", pic->o->subtitle, pic->subtitle_y, pic->font.size);
 	put_total(pic);
 }
@@ -226,38 +228,61 @@ static void put_min_width(struct picture *pic)
 		svg_printf(&pic->out, o->minwidth_percent ? "%g %%" : "%g px", o->minwidth);
 }
 
+/* A row of notes, and where the next one is to stand. */
+static void put_note_start(struct picture *pic, const char *class, double *y)
+{
+	put_text_start(&pic->out, class, SVG_XPAD, *y);
+	put_coordinate(&pic->out, " font-size=\"", pic->font.size - NOTE_LESS);
+	flame_out_string(&pic->out, ">");
+	*y += pic->font.size + 4;
+}
+
+static void put_grouped(struct picture *pic, uint64_t nr)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu", (unsigned long long)nr);
+	svg_grouped(&pic->out, text);
+}
+
+static void put_hidden(struct picture *pic, double *y, uint64_t nr, const char *what)
+{
+	put_note_start(pic, "note", y);
+	put_grouped(pic, nr);
+	flame_out_string(&pic->out, nr == 1 ? " frame" : " frames");
+	flame_out_string(&pic->out, what);
+}
+
+static void put_hidden_end(struct picture *pic, uint64_t nr)
+{
+	flame_out_string(&pic->out, nr == 1 ? " is" : " are");
+	flame_out_string(&pic->out, " hatched or left out</text>\n");
+}
+
 static void put_notes(struct picture *pic)
 {
 	struct flame_out *out = &pic->out;
-	uint64_t hidden = pic->layout.nr_hidden;
 	double y = pic->notes_y;
-	char text[24];
 
-	if (hidden) {
-		put_text_start(out, "note", SVG_XPAD, y);
-		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
-		snprintf(text, sizeof(text), "%llu", (unsigned long long)hidden);
-		flame_out_string(out, ">");
-		svg_grouped(out, text);
-		flame_out_string(out, hidden == 1 ? " frame narrower than " : " frames narrower than ");
+	if (pic->layout.nr_hidden) {
+		put_hidden(pic, &y, pic->layout.nr_hidden, " narrower than ");
 		put_min_width(pic);
-		flame_out_string(out, hidden == 1 ? " is hatched or left out</text>\n"
-					  : " are hatched or left out</text>\n");
-		y += pic->font.size + 4;
+		put_hidden_end(pic, pic->layout.nr_hidden);
+	}
+	if (pic->layout.nr_deep) {
+		put_hidden(pic, &y, pic->layout.nr_deep, " deeper than ");
+		put_grouped(pic, SVG_MAX_ROWS);
+		flame_out_string(out, " rows");
+		put_hidden_end(pic, pic->layout.nr_deep);
 	}
 	for (size_t i = 0; i < pic->nr_remarks; i++) {
-		put_text_start(out, "note", SVG_XPAD, y);
-		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
-		flame_out_string(out, ">");
+		put_note_start(pic, "note", &y);
 		svg_escaped(out, svg_span(pic->remarks[i]));
 		flame_out_string(out, "</text>\n");
-		y += pic->font.size + 4;
 	}
 	if (svg_is_low(pic)) {
-		put_text_start(out, "note low", SVG_XPAD, y);
-		put_coordinate(out, " font-size=\"", pic->font.size - NOTE_LESS);
-		svg_printf(out, ">Fewer than %d samples: the widths are a rough guess</text>\n",
-			   SVG_FEW_SAMPLES);
+		put_note_start(pic, "note low", &y);
+		svg_printf(out, "Fewer than %d samples: the widths are a rough guess</text>\n", SVG_FEW_SAMPLES);
 	}
 }
 

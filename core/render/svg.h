@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "../compare.h"
+#include "../worker.h"
 #include "color.h"
 
 /* flamegraph.pl's options, with its names, meanings and defaults where not said otherwise. */
@@ -23,12 +24,14 @@ struct flame_svg_options {
 	double fontsize;	/* 0: 12 */
 	double fontwidth;	/* mean advance as a fraction of fontsize; 0: from measured widths */
 	double factor;		/* counts are shown times this; 0: 1 */
-	int64_t total;		/* base of percentages; 0, or less than the sum: the sum */
+	int64_t total;		/* base of percentages, times 10^total_scale; 0, or less than the sum: the sum */
+	uint32_t total_scale;
 	flame_type type;	/* value type to draw; 0: the profile's first */
 	flame_type before;	/* not 0: differential: change from this type to the other */
 	bool hash;		/* colours by name hash */
 	bool random;		/* a fresh colour for each frame (not reproducible) */
 	unsigned int threads;	/* that may be used; up to 1: none but the caller's */
+	struct flame_job *also;	/* that may be done meanwhile; where no thread was used nobody has begun it. NULL: none */
 	const char *palette_map;/* consistent palette: file to read and write back (flamegraph.pl --cp); NULL: none */
 	bool inverted;		/* root on top */
 	bool in_order;		/* flame chart */

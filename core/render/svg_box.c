@@ -16,10 +16,14 @@
 /* From this width on boxes give half a pixel to the gap to their neighbour. */
 #define GAP_FROM_TENTHS 30
 #define GAP_TENTHS 5
+/* From this width on boxes have round corners: narrow ones would be beads on a string. */
+#define ROUND_FROM_TENTHS 60
 /* Bytes of a name that are written without a look at what room there is. */
 #define NAME_ROOM 512
 /* Of a box with its name in title and label, and the unit; numbers and markup take less than the rest. */
 #define BOX_ROOM (3 * NAME_ROOM * SVG_ESCAPED_MAX + 4096)
+/* Of what a rest is called. */
+#define REST_NAME_MAX 48
 /* Share of the whole from which on a frame is no measure for the change of others. */
 #define NEARLY_ALL 0.9
 
@@ -281,6 +285,14 @@ static char *put_count_and_share(struct picture *pic, char *d, int64_t value)
 }
 
 /* The change of the count, and that of the share or of the count as a part of all that is now. */
+/* In percent of what there was then; under --total of that, as the share now, so that the change lies between them. */
+static double share_before(const struct picture *pic, int64_t before)
+{
+	if (pic->base > pic->layout.total)
+		return 100 * (double)before * pic->ratio / (double)pic->base;
+	return 100 * (double)before / (double)pic->layout.before;
+}
+
 static void put_delta(struct picture *pic, const char *what, int64_t now, int64_t before)
 {
 	int64_t delta = pic->o->negate ? before - now : now - before;
@@ -309,7 +321,7 @@ static void put_deltas(struct picture *pic, const struct flame_box *box)
 		flame_out_string(out, pic->o->negate ? "; after " : "; before ");
 		svg_count(pic, box->before_total);
 		flame_out_string(out, ", ");
-		svg_percent(out, 100 * (double)box->before_total / (double)pic->layout.before);
+		svg_percent(out, share_before(pic, box->before_total));
 		flame_out_string(out, "%");
 	} else {
 		flame_out_string(out, pic->o->negate ? "; gone" : "; new");
@@ -329,7 +341,7 @@ static void put_gone_title(struct picture *pic, const struct flame_box *box)
 	svg_escaped(&pic->out, svg_span(pic->countname));
 	flame_out_string(&pic->out, ", ");
 	/* Of what there was before: there is nothing of it now. */
-	svg_percent(&pic->out, 100 * (double)box->before_total / (double)pic->layout.before);
+	svg_percent(&pic->out, share_before(pic, box->before_total));
 	flame_out_string(&pic->out, "%");
 	put_verdict(pic, box);
 	flame_out_string(&pic->out, ")");
@@ -344,11 +356,18 @@ static void put_all_title(struct picture *pic)
 	flame_out_string(&pic->out, ", 100%)");
 }
 
+static char *put_rest_name(char *d, const struct flame_box *box)
+{
+	d = svg_put_grouped_int(d, box->nr_frames);
+	d = svg_put_string(d, box->nr_frames == 1 ? " frame " : " frames ");
+	return svg_put_string(d, box->flags & FLAME_BOX_DEEP ? "deeper" : "too narrow");
+}
+
 static void put_rest_title(struct picture *pic, const struct flame_box *box)
 {
-	char *d = svg_put_int(flame_out_reserve(&pic->out, BOX_ROOM), box->nr_frames);
+	char *d = put_rest_name(flame_out_reserve(&pic->out, BOX_ROOM), box);
 
-	d = svg_put_string(d, box->nr_frames == 1 ? " frame too narrow (" : " frames too narrow (");
+	d = svg_put_string(d, " (");
 	d = put_count_and_share(pic, d, box->total);
 	*d = ')';
 	flame_out_took(&pic->out, d + 1);
@@ -463,21 +482,27 @@ static char *put_rect(const struct picture *pic, char *d, const struct edges *e)
 	d = put_attribute(d, "<rect x=\"", e->left);
 	d = put_attribute(d, " y=\"", e->top);
 	d = put_attribute(d, " width=\"", e->width >= GAP_FROM_TENTHS ? e->width - GAP_TENTHS : e->width);
-	return svg_put_string(d, pic->rect_end);
+	d = svg_put_string(d, pic->rect_end);
+	return e->width >= ROUND_FROM_TENTHS ? svg_put_string(d, " rx=\"2\"") : d;
 }
 
 static char *put_label(struct picture *pic, char *d, const struct flame_box *box, const struct edges *e,
 		       const struct fill *fill)
 {
-	struct flame_span name = box_name(pic, box);
-	bool cut;
+	bool rest = box->flags & FLAME_BOX_REST, cut;
+	char text[REST_NAME_MAX];
+	struct flame_span name = { text, 0 };
 
+	if (rest)
+		name.len = (size_t)(put_rest_name(text, box) - text);
+	else
+		name = box_name(pic, box);
 	name.len = svg_text_fit(&pic->font, name, (double)e->width / 10 - 2 * LABEL_PAD, &cut);
 	if (!name.len)
 		return d;
 	d = put_attribute(d, "<text x=\"", e->left + LABEL_PAD * 10);
 	d = put_attribute(d, " y=\"", e->top + llrint((pic->row - 1) * 5 + pic->font.size * 3.6));
-	if (!(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(fill->color))
+	if (!rest && !(box->flags & FLAME_BOX_GONE) && flame_color_is_dark(fill->color))
 		d = svg_put_string(d, " fill=\"#fff\"");
 	*d++ = '>';
 	d = put_name(pic, d, name);
@@ -500,7 +525,6 @@ void svg_put_box(struct picture *pic, const struct flame_box *box, const struct 
 		d = svg_put_string(d, " fill=\"url(#fg-rest)\"/>");
 	else
 		d = svg_put(d, fill->text, fill->len);
-	if (!(box->flags & FLAME_BOX_REST))
-		d = put_label(pic, d, box, &e, fill);
+	d = put_label(pic, d, box, &e, fill);
 	flame_out_took(&pic->out, svg_put_string(d, "</g>\n"));
 }

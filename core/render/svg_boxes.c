@@ -7,11 +7,9 @@
 #include <stdlib.h>
 
 #include "../pieces.h"
-#include "../thread.h"
 
 #define PIECE_BOXES 256
 #define PIECES_FROM 2048	/* boxes for which a thread is started */
-#define FILLS_FROM 16384	/* branches of the call tree, whose layout takes so long that a thread finds all fills meanwhile */
 #define FILLS_MAX 65536	/* frames; of more only few may be drawn */
 
 /* Colours that follow from the frame alone are worked out once for each. */
@@ -28,13 +26,12 @@ static int find_fill(struct picture *pic, const struct flame_box *box)
 	return fill->len ? 0 : svg_box_fill(pic, box, fill);
 }
 
-static void *find_all_fills(void *arg)
+static void find_all_fills(void *arg)
 {
 	struct picture *pic = arg;
 
 	for (uint32_t i = 0; i < flame_nr_frames(pic->p) && !pic->fills_err; i++)
 		pic->fills_err = find_fill(pic, &(struct flame_box){ .frame = i });
-	return NULL;
 }
 
 int svg_start_fills(struct picture *pic)
@@ -44,16 +41,17 @@ int svg_start_fills(struct picture *pic)
 	pic->frame_fills = calloc(flame_nr_frames(pic->p), sizeof(*pic->frame_fills));
 	if (!pic->frame_fills)
 		return FLAME_ENOMEM;
-	pic->fills_started = pic->o->threads > 1 && flame_nr_stack_heads(pic->p) >= FILLS_FROM &&
-			     flame_nr_frames(pic->p) <= FILLS_MAX &&
-			     flame_thread_start(&pic->fills_thread, find_all_fills, pic);
+	pic->fills = (struct flame_job){ .work = find_all_fills, .arg = pic };
+	pic->fills_started = pic->worker && flame_nr_frames(pic->p) <= FILLS_MAX;
+	if (pic->fills_started)
+		flame_worker_start(pic->worker, &pic->fills);
 	return 0;
 }
 
 int svg_end_fills(struct picture *pic)
 {
 	if (pic->fills_started)
-		pthread_join(pic->fills_thread, NULL);
+		flame_worker_end(pic->worker, &pic->fills);
 	pic->fills_started = false;
 	return pic->fills_err;
 }
@@ -117,7 +115,9 @@ static int write_by_turns(struct picture *pic)
 	for (size_t i = 0; i < FLAME_PIECES; i++)
 		pieces.items[i] = &items[i];
 	flame_out_flush(&pic->out);
-	return flame_pieces_write(&pieces, pic->out.file, pic->o->threads);
+	if (!pic->worker)
+		pic->worker = flame_worker_new();
+	return flame_pieces_write(&pieces, pic->out.file, pic->worker);
 }
 
 int svg_write_boxes(struct picture *pic)

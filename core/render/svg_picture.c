@@ -18,6 +18,7 @@
 #define DEFAULT_FONT_SIZE 12
 #define MAX_PIXELS 1e6		/* of a width, a row or a font: far more than can be shown */
 #define MONO_ADVANCE 0.602
+#define WORKER_FROM 16384	/* branches of the call tree: fewer are laid out before a thread has started */
 
 /* What people call the colours of the "auto" palette. */
 static const char *const kind_labels[FLAME_NR_KINDS] = {
@@ -143,7 +144,7 @@ static void set_rect_end(struct picture *pic)
 	char *d = svg_put_string(pic->rect_end, " height=\"");
 
 	d = svg_put_tenths(d, llrint((pic->row - 1) * 10));
-	*svg_put_string(d, "\" rx=\"2\"") = '\0';
+	*svg_put_string(d, "\"") = '\0';
 }
 
 static void take_options(struct picture *pic)
@@ -177,12 +178,16 @@ static int sum_values(const struct picture *pic, flame_type type, int64_t *sum)
 static int choose_base(struct picture *pic, flame_type type)
 {
 	int64_t total = pic->o->total;
+	uint32_t scale = pic->o->total_scale;
 	int err = sum_values(pic, type, &pic->base);
 
-	for (uint32_t i = 0; i < pic->decimals; i++) {
+	for (; scale < pic->decimals; scale++) {
 		if (__builtin_mul_overflow(total, 10, &total))
 			return FLAME_EOVERFLOW;
 	}
+	/* More digits than the counts have: rounded to theirs. */
+	for (; scale > pic->decimals; scale--)
+		total = total / 10 + (scale == pic->decimals + 1 && total % 10 >= 5);
 	if (total > pic->base)
 		pic->base = total;
 	return err;
@@ -206,7 +211,8 @@ static int lay_out(struct picture *pic)
 		.before = pic->o->before,
 		.view = pic->o->view,
 		.in_order = pic->o->in_order,
-		.threads = pic->o->threads,
+		.worker = pic->worker,
+		.max_depth = SVG_MAX_ROWS,
 	};
 	int err;
 
@@ -382,14 +388,19 @@ bool svg_is_low(const struct picture *pic)
 	return shown < SVG_FEW_SAMPLES && strcmp(pic->countname, "samples") == 0;
 }
 
+bool svg_has_subtitle(const struct picture *pic)
+{
+	return pic->o->subtitle && *pic->o->subtitle;
+}
+
 /* Rows from top to bottom: every part has its own, so that nothing can overlap. */
 static void place_parts(struct picture *pic)
 {
 	double size = pic->font.size, y = SVG_XPAD;
-	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + svg_is_low(pic);
+	int nr_notes = (int)pic->nr_remarks + (pic->layout.nr_hidden > 0) + (pic->layout.nr_deep > 0) + svg_is_low(pic);
 
 	pic->title_y = y += size + SVG_TITLE_EXTRA;
-	if (pic->o->subtitle)
+	if (svg_has_subtitle(pic))
 		y += size * 1.6;
 	pic->subtitle_y = y;
 	y += 8;
@@ -405,6 +416,16 @@ static void place_parts(struct picture *pic)
 	pic->height = ceil(y + SVG_XPAD);
 }
 
+/* Its time is worth it where the layout takes as long. */
+static void start_worker(struct picture *pic)
+{
+	if (pic->o->threads <= 1 || flame_nr_stack_heads(pic->p) < WORKER_FROM)
+		return;
+	pic->worker = flame_worker_new();
+	if (pic->o->also)
+		flame_worker_start(pic->worker, pic->o->also);
+}
+
 int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 		     const struct flame_svg_options *options)
 {
@@ -415,6 +436,7 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 	pic->p = p;
 	pic->o = options;
 	take_options(pic);
+	start_worker(pic);
 	err = choose_colors(pic);
 	if (!err)
 		err = svg_start_fills(pic);
@@ -432,6 +454,9 @@ int svg_picture_init(struct picture *pic, const struct flame_profile *p,
 void svg_picture_release(struct picture *pic)
 {
 	svg_end_fills(pic);
+	if (pic->worker && pic->o->also)
+		flame_worker_end(pic->worker, pic->o->also);
+	flame_worker_free(pic->worker);
 	flame_layout_release(&pic->layout);
 	flame_comparison_release(&pic->comparison);
 	flame_color_map_free(pic->map);

@@ -2,7 +2,6 @@
 #ifndef FLAME_SVG_PICTURE_H
 #define FLAME_SVG_PICTURE_H
 /* What the parts of the SVG writer share: options with their defaults, and where things stand. */
-#include <pthread.h>
 
 #include "../compare.h"
 #include "color.h"
@@ -13,6 +12,7 @@
 #define SVG_XPAD 10		/* pixels left and right of the frames, as flamegraph.pl's */
 #define SVG_FLUID_WIDTH 1200	/* pixels that a fluid picture is laid out for */
 #define SVG_MIN_WIDTH 0.1	/* pixels of a frame that is drawn, where the options do not say */
+#define SVG_MAX_ROWS 10000	/* of frames: what is deeper is taken together, or the picture is too tall to be shown */
 #define SVG_FEW_SAMPLES 100	/* fewer get a warning */
 #define SVG_TITLE_EXTRA 5	/* pixels that the title is larger than the text */
 #define SVG_BAR_HEIGHT 24	/* of the row that holds the total, reset and search */
@@ -58,9 +58,9 @@ struct picture {
 	struct flame_color_map *map;	/* NULL: no consistent palette */
 	bool by_kind;		/* colours tell kinds */
 	struct fill *frame_fills;	/* by frame; NULL: each box has its own */
-	bool fills_started;		/* a thread finds them */
-	pthread_t fills_thread;
-	int fills_err;			/* its */
+	struct flame_job fills;		/* the worker finds them */
+	bool fills_started;
+	int fills_err;
 	double max_delta;	/* of a differential, in values; above 0 */
 
 	struct svg_font font;
@@ -74,6 +74,7 @@ struct picture {
 	struct legend_entry legend[SVG_NR_LEGEND];
 	size_t nr_legend;
 
+	struct flame_worker *worker;	/* NULL: one thread is enough */
 	struct flame_out out;
 };
 
@@ -87,6 +88,8 @@ void svg_picture_release(struct picture *pic);
 double svg_legend_width(const struct picture *pic, const struct legend_entry *e);
 /* Return: true where there are so few samples that the widths say little. */
 bool svg_is_low(const struct picture *pic);
+/* Return: true where a second line is asked for: an empty one is none. */
+bool svg_has_subtitle(const struct picture *pic);
 
 /* Of a number as people read it: factor applied, decimals as short as exact. */
 #define SVG_COUNT_MAX 512

@@ -163,9 +163,9 @@ static const char *const entities[128] = {
 	['&'] = "&amp;", ['<'] = "&lt;", ['>'] = "&gt;", ['"'] = "&quot;",
 };
 
-/* U+0020 to U+007E but those with an entity. */
+/* U+0020 to U+007E but those with an entity; and a tab, which XML allows, as flamegraph.pl shows it. */
 static const bool is_plain[256] = {
-	[0x20 ... 0x21] = true, [0x23 ... 0x25] = true, [0x27 ... 0x3b] = true, [0x3d] = true, [0x3f ... 0x7e] = true,
+	['\t'] = true, [0x20 ... 0x21] = true, [0x23 ... 0x25] = true, [0x27 ... 0x3b] = true, [0x3d] = true, [0x3f ... 0x7e] = true,
 };
 
 char *svg_put_escaped(char *d, struct flame_span text)

@@ -53,6 +53,7 @@ static const struct range wides[] = {
 #define ZERO_WIDTH_JOINER 0x200d
 #define NARROW 600	/* thousandths, for all that is not in a table */
 #define WIDE 1000
+#define LEAST_KEPT 1.5	/* of a cut text, in heights: a letter or two tell nothing */
 
 static bool in_ranges(uint32_t code, const struct range *ranges, size_t nr)
 {
@@ -123,7 +124,7 @@ double svg_text_width(const struct svg_font *font, struct flame_span text)
 
 size_t svg_text_fit(const struct svg_font *font, struct flame_span text, double width, bool *cut)
 {
-	double dots = 2 * advance(font, '.'), sum = 0, w;
+	double dots = 2 * advance(font, '.'), least = LEAST_KEPT * font->size, sum = 0, w;
 	size_t kept = 0, i = 0;
 
 	*cut = width < 0;
@@ -132,7 +133,7 @@ size_t svg_text_fit(const struct svg_font *font, struct flame_span text, double 
 	while (i < text.len) {
 		i += next_cluster(font, text.s + i, text.len - i, &w);
 		sum += w;
-		if (sum + dots <= width)
+		if (sum + dots <= width && sum >= least)
 			kept = i;
 		if (sum > width) {
 			*cut = true;

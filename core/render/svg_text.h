@@ -14,8 +14,8 @@ struct svg_font {
 void svg_advances(struct flame_out *out);
 double svg_text_width(const struct svg_font *font, struct flame_span text);
 /*
- * Cut @text to @width pixels. A cut text needs room for a character and ".."; *@cut tells whether
- * ".." has to follow. Return: the bytes of @text to show; 0 where nothing fits.
+ * Cut @text to @width pixels. A cut text needs room for one and a half times its height, about three
+ * letters, and ".."; *@cut tells whether ".." has to follow. Return: the bytes of @text to show; 0 where nothing fits.
  */
 size_t svg_text_fit(const struct svg_font *font, struct flame_span text, double width, bool *cut);
 

@@ -375,11 +375,11 @@ static int transform(struct sink *s, struct flame_profile **p)
 {
 	const struct params *prm = &s->params;
 	struct flame_transform_options o = {
-		.only = prm->only, .exclude = prm->exclude, .focus = prm->focus, .reverse = prm->reverse,
+		.only = { prm->only }, .exclude = { prm->exclude }, .focus = { prm->focus }, .reverse = prm->reverse,
 		.collapse_recursion = prm->collapse_recursion, .strip_hex = prm->strip_hex, .strip_ids = prm->strip_ids,
 	};
 
-	if (!o.only && !o.exclude && !o.focus && !o.reverse && !o.collapse_recursion && !o.strip_hex && !o.strip_ids)
+	if (!o.only[0] && !o.exclude[0] && !o.focus[0] && !o.reverse && !o.collapse_recursion && !o.strip_hex && !o.strip_ids)
 		return 0;
 	return flame_transform(p, &o);
 }

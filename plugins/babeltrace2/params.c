@@ -304,7 +304,7 @@ static char *check(struct params *p)
 {
 	static const char *const formats[] = { "markdown", "text", "json" };
 	static const char *const roots[] = { "comm", "pid", "tid", "cpu", "hostname", "none" };
-	struct flame_transform_options transform = { .only = p->only, .exclude = p->exclude, .focus = p->focus };
+	struct flame_transform_options transform = { .only = { p->only }, .exclude = { p->exclude }, .focus = { p->focus } };
 	bool known = !p->root, format_known = !p->report_format;
 	char *wrong;
 

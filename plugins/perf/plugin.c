@@ -128,6 +128,7 @@ struct plugin *plugin_new(char **args, int nr)
 
 void plugin_end(struct plugin *p)
 {
+	struct tool_quality quality = { 0 };
 	flame_type type = 0;
 	int err;
 
@@ -152,10 +153,11 @@ void plugin_end(struct plugin *p)
 	if (!err)
 		type = tool_choose_type(&p->tool, 0, p->profile);
 	if (type)
-		tool_warn_quality(&p->tool, 0, p->profile, type);
+		tool_start_quality(&quality, &p->tool, 0, p->profile, type);
 	if (type && p->tool.program == PROGRAM_RENDER)
 		tool_render(&p->tool, p->profile, type);
 	else if (type)
 		tool_convert(&p->tool, p->profile, type);
+	tool_end_quality(&quality);
 	release(p);
 }

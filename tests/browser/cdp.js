@@ -19,7 +19,7 @@ class Browser {
 		this.listeners = [];
 		this.rest = '';
 		this.child = spawn(program, ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run',
-			'--disable-dev-shm-usage', '--hide-scrollbars', '--user-data-dir=' + this.dir,
+			'--disable-dev-shm-usage', '--hide-scrollbars', '--disable-features=IsolateSandboxedIframes', '--user-data-dir=' + this.dir,
 			'--remote-debugging-pipe', 'about:blank'],
 			{ stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
 		this.child.stdio[4].setEncoding('utf8');
@@ -95,6 +95,7 @@ class Page {
 		this.browser = browser;
 		this.sessionId = sessionId;
 		this.errors = [];
+		this.contexts = new Map();	/* by the frame's id */
 		browser.listeners.push((m) => this.event(m));
 	}
 
@@ -103,6 +104,11 @@ class Page {
 			return;
 		if (message.method === 'Page.loadEventFired' && this.loaded)
 			this.loaded();
+		if (message.method === 'Runtime.executionContextCreated') {
+			const c = message.params.context;
+
+			this.contexts.set(c.auxData.frameId, c.id);
+		}
 		if (message.method === 'Runtime.exceptionThrown') {
 			const d = message.params.exceptionDetails;
 
@@ -122,6 +128,7 @@ class Page {
 	/* Leaves the page in between, so that a changed fragment alone loads it afresh too. */
 	async open(url) {
 		await this.navigate('about:blank');
+		await this.send('Page.resetNavigationHistory');	/* it has up to 50 entries */
 		await this.navigate(url);
 	}
 
@@ -133,9 +140,17 @@ class Page {
 		this.loaded = null;
 	}
 
-	async eval(expression) {
+	/* The context of the first frame in the page. */
+	async frameContext() {
+		const { frameTree } = await this.send('Page.getFrameTree');
+
+		return this.contexts.get(frameTree.childFrames[0].frame.id);
+	}
+
+	/* @contextId: of a frame; without it, the page itself */
+	async eval(expression, contextId) {
 		const r = await this.send('Runtime.evaluate',
-			{ expression, returnByValue: true, awaitPromise: true });
+			{ expression, contextId, returnByValue: true, awaitPromise: true });
 
 		if (r.exceptionDetails)
 			throw new Error(r.exceptionDetails.exception.description || r.exceptionDetails.text);

@@ -9,6 +9,7 @@
  */
 const { spawnSync } = require('child_process');
 const fs = require('fs');
+const http = require('http');
 const os = require('os');
 const path = require('path');
 const { pathToFileURL } = require('url');
@@ -23,7 +24,7 @@ const FOLDED = [
 ].join('\n') + '\n';
 const DIFF = ['main;a 50 70', 'main;b 60 30', 'main;old 20 0'].join('\n') + '\n';
 
-let dir, page;
+let dir, page, server;
 const url = {};
 
 function render(name, folded, args)
@@ -65,6 +66,29 @@ function wrapInPage(name, body)
 	url[name] = pathToFileURL(file).href;
 }
 
+/* The files over HTTP; below /sandbox/ with an origin that is nobody's, as some viewers of artifacts have it. */
+function serve()
+{
+	const types = { '.svg': 'image/svg+xml', '.html': 'text/html' };
+
+	server = http.createServer((request, response) => {
+		const name = path.basename(request.url);
+		const headers = { 'Content-Type': types[path.extname(name)] || 'text/plain' };
+
+		if (request.url.startsWith('/sandbox/'))
+			headers['Content-Security-Policy'] = 'sandbox allow-scripts';
+		fs.readFile(path.join(dir, name), (err, data) => {
+			response.writeHead(err ? 404 : 200, headers);
+			response.end(err ? '' : data);
+		});
+	});
+	return new Promise((resolve) => server.listen(0, '127.0.0.1', () => {
+		url.http = 'http://127.0.0.1:' + server.address().port + '/plain.svg';
+		url.sandbox = 'http://127.0.0.1:' + server.address().port + '/sandbox/plain.svg';
+		resolve();
+	}));
+}
+
 function many(nr)
 {
 	const lines = [];
@@ -86,7 +110,13 @@ function prepare()
 	render('rest', many(30000), []);
 	render('large', many(20000), ['--minwidth', '0']);
 	render('deep', Array.from({ length: 5000 }, (_, i) => 'f' + i % 9).join(';') + ' 7\n', []);
+	render('edge', 'main;a 2\nmain;b 1000\n', []);
+	render('time', '# event: cpu-clock\n# unit: ns\n# kind: on-cpu\nmain;a 12345678901\n', []);
+	render('bomb', ';'.repeat(200000) + ' 7\n', []);
 	wrapInPage('object', '<object type="image/svg+xml" data="plain.svg" style="width:100%"></object>');
+	wrapInPage('iframe', '<iframe src="plain.svg" style="width:100%;height:300px;border:0"></iframe>');
+	wrapInPage('boxed', '<iframe sandbox="allow-scripts" src="plain.svg" style="width:100%;height:300px;border:0"></iframe>');
+	wrapInPage('img', '<img src="plain.svg" style="width:100%">');
 	wrapInPage('inline', '<h1>Report</h1>' + fs.readFileSync(path.join(dir, 'plain.svg'), 'utf8').replace(/^<\?xml.*\n/, ''));
 }
 
@@ -116,6 +146,13 @@ async function clickBox(title)
 	const b = await box(title);
 
 	await page.click(b.cx, b.cy);
+	await settle();
+}
+
+/* Back or Forward by @steps entries. */
+async function go(steps)
+{
+	await page.eval(`new Promise((resolve) => { addEventListener('hashchange', resolve, { once: true }); history.go(${steps}); })`);
 	await settle();
 }
 
@@ -241,6 +278,19 @@ const tests = {
 		near((await box('main (')).w, 1180 * 960 / 1000);
 	},
 
+	async 'only boxes that are wide enough have round corners'() {
+		const round = () => page.eval(`(() => { const r = document.querySelectorAll('.frames g')[2].querySelector('rect');
+			return { rx: Number(r.getAttribute('rx')), w: Number(r.getAttribute('width')) }; })()`);
+
+		await page.open(url.edge);
+		equal((await round()).rx, 0, 'narrow');
+		await page.eval(`document.querySelectorAll('.frames g')[2].dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
+		equal((await round()).rx, 2, 'zoomed');
+		await keys('Escape');
+		equal((await round()).rx, 0, 'narrow again');
+		near((await round()).w, 1180 * 2 / 1002);
+	},
+
 	async 'the reset button zooms out'() {
 		await page.open(url.plain);
 		await clickBox('parse (');
@@ -264,6 +314,31 @@ const tests = {
 
 		await page.move(above.cx, above.cy);
 		equal(await text('details'), 'Function: main (960 samples, 96.00% of all)');
+	},
+
+	async 'what is pointed at is told in narrow pictures too'() {
+		await page.resize(400, 700);
+		await page.open(url.plain + '#search=read');
+		const visible = () => page.eval(`document.querySelector('.matched').getAttribute('visibility')`);
+
+		equal(await visible(), 'visible');
+		const b = await box('parse (');
+
+		await page.move(b.cx, b.cy);
+		matches(await text('details'), /^Function: parse \(500 samples, 50.00% of all, self/);
+		equal(await visible(), 'hidden', 'pointed at');
+		await page.move(200, 5);
+		equal(await visible(), 'visible', 'pointed at nothing');
+		equal(await text('matched'), 'Matched: 40.00%');
+	},
+
+	async 'the total is short where there is little room'() {
+		await page.open(url.time);
+		equal(await text('total'), '12,345,678,901 ns = 12.3 s');
+		await page.resize(330, 700);
+		await page.eval(`document.querySelectorAll('.frames g')[2].dispatchEvent(new MouseEvent('click', { bubbles: true }))`);
+		await settle();
+		equal(await text('total'), '12.3 s');
 	},
 
 	async 'search is live, counts each stack once and ignores case'() {
@@ -395,6 +470,84 @@ const tests = {
 		near((await box('parse (')).w, 1180);
 	},
 
+	async 'Back and Forward walk the zooms'() {
+		for (const where of [url.plain, url.http]) {
+			await page.open(where);
+			const before = await page.eval('history.length');
+
+			await clickBox('parse (');
+			await clickBox('parse (');
+			await clickBox('main (');
+			await page.eval(`document.querySelector('.bar button').click()`);
+			await settle();
+			equal(await hash(), '');
+			equal(await page.eval('history.length'), before + 3, 'entries');
+			await go(-1);
+			equal(await hash(), '#path=main');
+			near((await box('main (')).w, 1180, 'main');
+			equal((await box('work (')).hidden, false);
+			await go(-1);
+			equal(await hash(), '#path=main;parse');
+			near((await box('parse (')).w, 1180, 'parse');
+			await go(-1);
+			equal(await hash(), '');
+			near((await box('parse (')).w, 1180 * 500 / 1000, 'parse of all');
+			await go(2);
+			near((await box('main (')).w, 1180, 'main again');
+			equal(await page.eval('history.length'), before + 3, 'entries in the end');
+		}
+	},
+
+	async 'a search fills no history, and comes back with its zoom'() {
+		await page.open(url.plain);
+		const before = await page.eval('history.length');
+
+		await searchFor('read');
+		equal(await page.eval('history.length'), before, 'entries');
+		await clickBox('parse (');
+		await searchFor('x');
+		equal(await hash(), '#path=main;parse&search=x');
+		equal(await page.eval('history.length'), before + 1, 'entries with a zoom');
+		await go(-1);
+		equal(await hash(), '#search=read');
+		equal(await page.eval(`document.querySelector('.bar input').value`), 'read');
+		equal(await text('matched'), 'Matched: 40.00%');
+		near((await box('parse (')).w, 1180 * 500 / 1000);
+	},
+
+	async 'zooms where the history must not be written'() {
+		await page.open(url.plain);
+		await page.eval(`history.pushState = history.replaceState = () => { throw new DOMException('no', 'SecurityError'); }`);
+		await clickBox('parse (');
+		near((await box('parse (')).w, 1180);
+		await page.open(url.sandbox);
+		equal(await page.eval('window.origin'), 'null');
+		await clickBox('parse (');
+		near((await box('parse (')).w, 1180, 'with an origin of its own');
+	},
+
+	async 'a frame of a page leaves Back to the page'() {
+		for (const where of [url.iframe, url.boxed, url.object]) {
+			await page.open(where);
+			await settle();
+			const frame = await page.frameContext(), before = await page.eval('history.length');
+			const at = await page.eval(`(() => { const r = Array.from(document.querySelectorAll('.frames g')).find((g) =>
+				g.querySelector('title').textContent.startsWith('parse (')).querySelector('rect').getBoundingClientRect();
+				return { x: r.x + r.width / 2, y: r.y + r.height / 2 }; })()`, frame);
+
+			await page.click(at.x, at.y);
+			await settle();
+			equal(await page.eval('location.hash', frame), '#path=main;parse', where);
+			equal(await page.eval('history.length'), before, where)
+		}
+	},
+
+	async 'is a picture in an <img>'() {
+		await page.open(url.img);
+		await settle();
+		equal(await page.eval('document.images[0].complete && document.images[0].naturalWidth > 100'), true);
+	},
+
 	async 'a differential tells before, after and change'() {
 		await page.open(url.diff);
 		let b = await box('a (');
@@ -485,6 +638,24 @@ const tests = {
 		equal(await page.eval('window.scrollY'), 0, 'opens at the top, as a picture does');
 	},
 
+	async 'recursion without end is a picture that can be shown'() {
+		await page.open(url.bomb);
+		const b = await box('190,001 frames deeper (');
+
+		near(b.w, 1180);
+		equal(b.label, '190,001 frames deeper');
+		equal(b.y > 0 && b.y < 200, true, 'on top, at ' + b.y);
+		await page.move(b.cx, b.cy);
+		equal(await text('details'), '190,001 frames deeper (7 samples, 100.00%)');
+		await page.resize(120, 700);
+		await settle();
+		equal((await box('190,001 frames deeper (')).label, '190,001 frames deeper', 'scaled, not cut');
+		await page.resize(1200, 700);
+		await page.eval('window.scrollTo(0, 1e9)');
+		await settle();
+		equal((await box('all (')).y < 700, true, 'the root is in sight');
+	},
+
 	async 'twenty thousand frames load and search quickly'() {
 		const start = Date.now();
 
@@ -541,6 +712,7 @@ async function main()
 	if (!fs.existsSync(fgrender))
 		return skip('there is no ' + fgrender);
 	prepare();
+	await serve();
 	const browser = new Browser(chromium);
 
 	try {
@@ -549,6 +721,7 @@ async function main()
 			await runTest(name, failed);
 	} finally {
 		await browser.close();
+		server.close();
 		fs.rmSync(dir, { recursive: true, force: true });
 	}
 	console.log((names.length - failed.length) + ' passed, ' + failed.length + ' failed');

@@ -13,8 +13,10 @@ const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
 const PAD = 10;			/* left and right of the frames */
 const LABEL_PAD = 3;
+const LEAST_KEPT = 1.5;		/* of a cut text, in heights: a letter or two tell nothing */
 const MIN_WIDTH = 320;		/* narrower containers get a scaled picture */
 const MIN_BOX = 0.1;		/* pixels; what is narrower is not drawn */
+const ROUND_FROM = 6;		/* pixels; narrower boxes have no round corners */
 const BAR_WIDTH = 420, BAR_MIN = 130, BAR_MIN_ZOOMED = 210;
 const BAR_HEIGHT = 24;
 const SWATCH = 10, LEGEND_GAP = 14;
@@ -175,10 +177,10 @@ function textWidth(text)
 	return sum;
 }
 
-/* @text, cut to @room pixels with ".."; '' where not even one character and ".." fit. */
+/* @text, cut to @room pixels with ".."; '' where not even LEAST_KEPT and ".." fit. */
 function fit(text, room)
 {
-	const dots = 2 * advance(46);
+	const dots = 2 * advance(46), least = LEAST_KEPT * size;
 	let sum = 0, kept = 0;
 
 	if (room < dots)
@@ -190,7 +192,7 @@ function fit(text, room)
 		i = next.end;
 		if (sum > room)
 			return kept ? text.slice(0, kept) + '..' : '';
-		if (sum + dots <= room)
+		if (sum + dots <= room && sum >= least)
 			kept = i;
 	}
 	return text;
@@ -257,7 +259,7 @@ function readBox(g)
 		start: v[0], width: v[1], total: v[2], self: v[3], depth: v[4],
 		beforeTotal: v[5] || 0, beforeSelf: v[6] || 0, y: Number(rect.getAttribute('y')),
 		isRest: g.classList.contains('r'), isGone: g.classList.contains('g'),
-		isNoise: g.classList.contains('n'),
+		isNoise: g.classList.contains('n'), isRound: rect.hasAttribute('rx'),
 		parent: 0, end: 0, x: 0, w: 0, shown: true, matched: false, isAbove: false,
 	};
 }
@@ -312,13 +314,13 @@ function isLight(rect)
 function makeLabel(box)
 {
 	box.text = element(SVG, 'text', { y: box.y + (row - 1) / 2 + size * 0.36 }, box.g);
-	if (!box.isGone && isLight(box.rect))
+	if (!box.isGone && !box.isRest && isLight(box.rect))
 		box.text.setAttribute('fill', '#fff');
 }
 
 function setLabel(box)
 {
-	const label = box.isRest ? '' : fit(box.name, box.w - 2 * LABEL_PAD);
+	const label = fit(box.isRest ? nameFromTitle(box.title) : box.name, box.w - 2 * LABEL_PAD);
 
 	if (!box.text && label)
 		makeLabel(box);
@@ -347,6 +349,10 @@ function setBox(box, x, w)
 	box.w = w;
 	box.rect.setAttribute('x', x.toFixed(1));
 	box.rect.setAttribute('width', (w >= 3 ? w - 0.5 : w).toFixed(1));
+	if (box.isRound !== (w >= ROUND_FROM)) {
+		box.isRound = w >= ROUND_FROM;
+		box.rect.setAttribute('rx', box.isRound ? 2 : 0);
+	}
 	setLabel(box);
 }
 
@@ -466,6 +472,14 @@ function legendBottom(y, down)
 	return part.legend ? Math.ceil(y + size / 2 + PAD) : staticHeight + down;
 }
 
+/* "1,234,567 ns = 1.23 ms", or without the number that people read less well. */
+function fitTotal(room)
+{
+	const at = ui.total.indexOf(' = ');
+
+	return at >= 0 && textWidth(ui.total) > room ? fit(ui.total.slice(at + 3), room) : fit(ui.total, room);
+}
+
 function layoutBar()
 {
 	const least = zoomed ? BAR_MIN_ZOOMED : BAR_MIN;
@@ -473,7 +487,7 @@ function layoutBar()
 
 	ui.holder.setAttribute('x', width - PAD - room);
 	ui.holder.setAttribute('width', room);
-	part.total.textContent = fit(ui.total, width - 2 * PAD - room - 4);
+	part.total.textContent = fitTotal(width - 2 * PAD - room - 4);
 }
 
 /* In a picture taller than the window the bar and the details stay in sight. */
@@ -553,19 +567,33 @@ function diffDetails(box)
 function showDetails()
 {
 	const box = boxes[hovered >= 0 ? hovered : zoomed];
-	const matched = part.matched.textContent.trim();
-	const room = width - 2 * PAD - (matched ? textWidth(matched) + PAD : 0);
+	const matched = part.matched.textContent.trim(), all = width - 2 * PAD;
+	const left = all - (matched ? textWidth(matched) + PAD : 0);
 	const idle = hovered < 0 && !zoomed;
 	const fixed = idle ? HINT : box.isRest ? box.title : null;
+	const gives = hovered >= 0 && textWidth(fixed || leastDetails(box)) > left;
+	const room = gives ? all : left;
 
+	part.matched.setAttribute('visibility', gives ? 'hidden' : 'visible');
 	part.details.classList.toggle('hint', idle);
 	part.details.textContent = (fixed ? fit(fixed, room) : detailsOf(box, room)) || ' ';
+}
+
+/* For as long as these do not fit beside it, the share that matches gives way to what is pointed at. */
+function leastDetails(box)
+{
+	return nametype + ' ' + fit(box.name, 12 * size) + numbersOf(box);
+}
+
+function numbersOf(box)
+{
+	return isDiff ? diffDetails(box) : plainDetails(box);
 }
 
 /* A long name gives way to the numbers behind it. */
 function detailsOf(box, room)
 {
-	const rest = isDiff ? diffDetails(box) : plainDetails(box);
+	const rest = numbersOf(box);
 	const name = nametype + ' ' + box.name;
 
 	return fit(fit(name, Math.max(room - textWidth(rest), 12 * size)) + rest, room);
@@ -585,6 +613,7 @@ function zoom(i)
 {
 	if (boxes[i].isRest)
 		i = boxes[i].parent;
+	const isNew = i !== zoomed;
 	zoomed = i;
 	ui.reset.hidden = !zoomed;
 	layoutBar();
@@ -594,7 +623,7 @@ function zoom(i)
 	placeRing();
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(isNew);
 }
 
 /* Search */
@@ -629,7 +658,7 @@ function search(text, withCase)
 		ui.input.value = term;
 	showMatched();
 	showDetails();
-	saveState();
+	saveState(false);
 }
 
 /* Samples in matching frames from @i on to what lies on it; a match in a match counts once. */
@@ -851,16 +880,23 @@ function stateText()
 	return items.join('&');
 }
 
-/* A page around the graph owns its address; and some places forbid changing one. */
-function saveState()
+/*
+ * Back returns to the zoom before: each has an entry of its own in the history, in which a search is
+ * then typed. A page around the graph owns its address; one that has the graph in a frame owns Back,
+ * which would otherwise undo zooms before it leaves the page. Some places forbid changing either.
+ */
+function saveState(isNew)
 {
 	if (!standalone || !ui.ready)
 		return;
 	try {
 		const text = stateText();
-		const bare = location.pathname + location.search;
+		const url = text ? '#' + text : location.pathname + location.search;
 
-		history.replaceState(null, '', text ? '#' + text : bare);
+		if (isNew && window.parent === window)
+			history.pushState(null, '', url);
+		else
+			history.replaceState(null, '', url);
 	} catch (e) {
 		/* The graph works without. */
 	}
