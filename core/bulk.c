@@ -323,10 +323,11 @@ static int place_items(struct work *w, const struct group *g, const struct scan 
 	uint32_t *next = calloc(s->beginnings.nr + 1, sizeof(*next));
 	struct item *sorted = malloc((s->nr + 1) * sizeof(*sorted));
 	uint32_t *firsts = malloc((s->beginnings.nr + 1) * sizeof(*firsts));
-	int err = stacks && next && sorted && firsts && add_groups(w, g, s, stacks, next) ? 0 : w->p->error ? w->p->error : FLAME_ENOMEM;
+	bool ok = stacks && next && sorted && firsts && add_groups(w, g, s, stacks, next);
+	int failed = w->p->error, err = ok ? 0 : failed ? failed : FLAME_ENOMEM;
 	size_t nr = 0;
 
-	if (!err)
+	if (ok)
 		memset(firsts, 0xff, s->beginnings.nr * sizeof(*firsts));
 	for (size_t i = 0; !err && i < s->nr; i++) {
 		uint32_t kind = s->kinds[i];
@@ -721,8 +722,8 @@ static int add_to(struct flame_profile *p, size_t row, const struct flame_sample
 			i++;
 		if (i == p->nr_samples || p->samples[i].stack != stack)
 			err = flame_sample_add(p, &s);
-		else if (!profile_sample_sum(p, &p->samples[i], &s))
-			err = FLAME_EOVERFLOW;
+		else
+			err = profile_sample_sum(p, &p->samples[i], &s);
 	}
 	return err;
 }

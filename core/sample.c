@@ -280,38 +280,34 @@ static int sample_begin_sum(struct flame_profile *p, struct flame_sample *sum, c
 
 static int sum_up(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s)
 {
-	if (__builtin_add_overflow(sum->value, s->value, &sum->value) ||
-	    __builtin_add_overflow(sum->nr_samples, s->nr_samples, &sum->nr_samples))
-		profile_fail(p, FLAME_EOVERFLOW);
+	uint64_t nr_samples;
+	int64_t value;
+
+	if (__builtin_add_overflow(sum->nr_samples, s->nr_samples, &nr_samples) ||
+	    __builtin_add_overflow(sum->value, s->value, &value))
+		return sample_begin_sum(p, sum, s);
+	sum->value = value;
+	sum->nr_samples = nr_samples;
 	return p->error;
-}
-
-bool profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *sample)
-{
-	struct flame_sample s = *sample;
-
-	normalise(p, &s);
-	return !p->error && !sum_up(p, sum, &s);
 }
 
 int flame_sample_add(struct flame_profile *p, const struct flame_sample *sample)
 {
 	struct flame_sample s = *sample, *sum;
-	uint64_t nr_samples;
-	int64_t value;
 
 	if (p->error)
 		return p->error;
 	normalise(p, &s);
 	sum = sample_find(p, &s);
-	if (!sum)
-		return sample_append(p, &s);
-	if (__builtin_add_overflow(sum->nr_samples, s.nr_samples, &nr_samples) ||
-	    __builtin_add_overflow(sum->value, s.value, &value))
-		return sample_begin_sum(p, sum, &s);
-	sum->value = value;
-	sum->nr_samples = nr_samples;
-	return p->error;
+	return sum ? sum_up(p, sum, &s) : sample_append(p, &s);
+}
+
+int profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *sample)
+{
+	struct flame_sample s = *sample;
+
+	normalise(p, &s);
+	return p->error ? p->error : sum_up(p, sum, &s);
 }
 
 void profile_sample_put(struct flame_profile *p, size_t row, const struct flame_sample *sample)

@@ -107,8 +107,8 @@ static inline uint32_t profile_fail(struct flame_profile *p, int err)
  */
 void profile_expect_samples(const struct flame_profile *p, flame_stack stack, bool slot_is_near);
 
-/* Add @s to @sum, which has the same stack, task and type. Return: false where it does not fit; the profile has failed then. */
-bool profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s);
+/* Add @s to @sum, which has the same stack, task and type. Return: 0 or the failure. */
+int profile_sample_sum(struct flame_profile *p, struct flame_sample *sum, const struct flame_sample *s);
 
 /* Make @s the sample in @row, for which there is room; whether its stack has samples is not noted. */
 void profile_sample_put(struct flame_profile *p, size_t row, const struct flame_sample *s);
