@@ -432,7 +432,7 @@ static void expect_lines(struct flame_reader *rd)
 	if (!head.len || !flame_input_can_slice(rd->input, &size))
 		return;
 	/* Lines differ in length. */
-	lines = (uint64_t)((double)(lines + lines / 8) * (double)size / (double)head.len);
+	lines = (uint64_t)((double)lines * 1.125 * (double)size / (double)head.len);
 	flame_samples_expect(rd->profile, lines < MAX_EXPECTED ? lines : MAX_EXPECTED);
 	flame_stacks_expect(rd->profile, size / STACK_BYTES < MAX_EXPECTED ? size / STACK_BYTES : MAX_EXPECTED);
 }

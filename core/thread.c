@@ -76,6 +76,12 @@ static void move(void)
 	if (!sched_setaffinity(0, sizeof(others), &others))
 		sched_setaffinity(0, sizeof(allowed), &allowed);
 }
+
+void flame_thread_leave(int processor)
+{
+	if (processor >= 0 && sched_getcpu() == processor)
+		move();
+}
 #else
 static bool start_elsewhere(pthread_t *thread, void *(*work)(void *), void *arg)
 {
@@ -93,13 +99,12 @@ int flame_thread_processor(void)
 static void move(void)
 {
 }
-#endif
 
 void flame_thread_leave(int processor)
 {
-	if (processor >= 0 && flame_thread_processor() == processor)
-		move();
+	(void)processor;
 }
+#endif
 
 void flame_thread_yield(void)
 {
