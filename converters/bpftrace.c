@@ -79,7 +79,7 @@ struct state {
 
 	/* The key at hand. */
 	bool open;		/* its value is still to come */
-	uint64_t key_line;
+	uint64_t key_lines;	/* read since the key's first one */
 	bool has_stack;		/* perhaps an empty one */
 	bool is_hist;		/* buckets follow */
 	int64_t buckets;
@@ -553,7 +553,7 @@ static int drop_key(struct flame_reader *rd)
 	if (!st->open)
 		return 0;
 	reset_key(st);
-	return flame_skip_at(rd, "a key without a value", st->key_line, 1);
+	return flame_skip_before(rd, "a key without a value", st->key_lines);
 }
 
 /* The same at the end of the input: it is cut off. */
@@ -605,7 +605,7 @@ static int open_key(struct flame_reader *rd, struct flame_span line, size_t name
 	if (last && st->maps[st->map - 1].hash != last)
 		end_print(st);
 	st->open = true;
-	st->key_line = flame_input_line_nr(rd->input);
+	st->key_lines = 0;
 	return read_parts(rd, (struct flame_span){ line.s + name + 1, line.len - name - 1 }, true);
 }
 
@@ -657,6 +657,7 @@ static int read_lines(struct flame_reader *rd)
 	int err = 0;
 
 	for (uint64_t i = 0; !err && flame_line(rd->input, &line); i++) {
+		st->key_lines++;
 		err = read_line(rd, line);
 		if (!i && st->map)
 			st->first = st->maps[st->map - 1].hash;

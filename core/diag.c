@@ -128,14 +128,20 @@ int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, ui
 	return 0;
 }
 
-int flame_skip(struct flame_reader *rd, const char *reason)
+int flame_skip_before(struct flame_reader *rd, const char *reason, uint64_t lines)
 {
 	struct flame_skip *old = find_skip(rd->diag, reason);
 
+	/* To count lines takes a look at all before. */
 	if (!old)
-		return flame_skip_at(rd, reason, line_of(rd), 1);
+		return flame_skip_at(rd, reason, line_of(rd) - lines, 1);
 	old->nr++;
 	return 0;
+}
+
+int flame_skip(struct flame_reader *rd, const char *reason)
+{
+	return flame_skip_before(rd, reason, 0);
 }
 
 uint64_t flame_diag_skipped(const struct flame_diag *diag)

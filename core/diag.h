@@ -12,7 +12,9 @@ struct flame_skip {
 
 /* Move everything of @from behind what @diag holds. */
 void flame_diag_join(struct flame_diag *diag, struct flame_diag *from);
-/* flame_skip() for @nr records, the first at @line. */
+/* flame_skip() for a record that began @lines before the current one. */
+int flame_skip_before(struct flame_reader *rd, const char *reason, uint64_t lines);
+/* The same for @nr records, the first at @line. */
 int flame_skip_at(struct flame_reader *rd, const char *reason, uint64_t line, uint64_t nr);
 /* Drop all messages but the first @nr, and what has been skipped. */
 void flame_diag_forget(struct flame_diag *diag, size_t nr);
