@@ -13,15 +13,17 @@
 #define SPINS 4000	/* some 100 us */
 #define YIELD_EACH 64	/* the other thread may be on this very processor */
 
-static inline void spin_pause(int i)
+/* Return: false where spinning is no use. */
+static inline bool spin_pause(int i)
 {
-	if (i % YIELD_EACH == YIELD_EACH - 1)
-		flame_thread_yield();
+	if (i % YIELD_EACH == YIELD_EACH - 1 && !flame_thread_yield())
+		return false;
 #if defined(__x86_64__) || defined(__i386__)
 	__builtin_ia32_pause();
 #elif defined(__aarch64__)
 	__asm__ volatile("yield");
 #endif
+	return true;
 }
 
 /*
@@ -30,8 +32,10 @@ static inline void spin_pause(int i)
  */
 static inline void spin_long(bool (*ready)(const void *), const void *arg, int times)
 {
-	for (int i = 0; i < times * SPINS && !ready(arg); i++)
-		spin_pause(i);
+	if (ready(arg) || flame_thread_is_crowded())
+		return;
+	for (int i = 0; i < times * SPINS && !ready(arg) && spin_pause(i); i++)
+		;
 }
 
 static inline void spin_until(bool (*ready)(const void *), const void *arg)
@@ -45,7 +49,8 @@ static inline void spin_lock(pthread_mutex_t *lock)
 	for (int i = 0; i < SPINS; i++) {
 		if (!pthread_mutex_trylock(lock))
 			return;
-		spin_pause(i);
+		if ((!i && flame_thread_is_crowded()) || !spin_pause(i))
+			break;
 	}
 	pthread_mutex_lock(lock);
 }

@@ -7,10 +7,13 @@
 #include <time.h>
 
 #define SHARED_NS 20000	/* with nobody else there a yield takes less than one */
+#define CROWDED 256		/* waits without spinning before it is tried again */
 
 /* Of two threads that wait for each other on one processor, the one that was started goes first: if both went they would meet again. */
 static _Thread_local bool is_started;
 static _Thread_local int nr_shared;	/* yields in a row in which somebody else ran */
+static _Thread_local bool has_moved;	/* since the last yield in which nobody did */
+static _Thread_local int nr_crowded;	/* times that are left to be told so */
 
 #ifdef __GLIBC__
 struct start {
@@ -106,7 +109,7 @@ void flame_thread_leave(int processor)
 }
 #endif
 
-void flame_thread_yield(void)
+bool flame_thread_yield(void)
 {
 	struct timespec before, now;
 
@@ -115,10 +118,26 @@ void flame_thread_yield(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if ((now.tv_sec - before.tv_sec) * 1000000000LL + now.tv_nsec - before.tv_nsec < SHARED_NS) {
 		nr_shared = 0;
-	} else if (++nr_shared > !is_started) {
-		nr_shared = 0;
-		move();
+		has_moved = false;
+		return true;
 	}
+	if (++nr_shared <= !is_started)
+		return true;
+	nr_shared = 0;
+	if (has_moved) {
+		nr_crowded = CROWDED;
+		return false;
+	}
+	has_moved = true;
+	move();
+	return true;
+}
+
+bool flame_thread_is_crowded(void)
+{
+	if (nr_crowded)
+		nr_crowded--;
+	return nr_crowded;
 }
 
 bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg)

@@ -20,8 +20,11 @@ int flame_thread_processor(void);
 void flame_thread_leave(int processor);
 /*
  * Let others run on this processor. Where they do for long, one of them is likely to be the thread that this one waits for, and this one
- * goes on on another processor.
+ * goes on on another processor. Return: false where that did not help the last time: the machine is busy, each yield
+ * takes as long as others may run, and to sleep is better.
  */
-void flame_thread_yield(void);
+bool flame_thread_yield(void);
+/* Return: true for a while after flame_thread_yield() has returned false. */
+bool flame_thread_is_crowded(void);
 
 #endif
