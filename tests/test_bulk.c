@@ -50,6 +50,8 @@ static void put(struct store *s, const flame_frame *frames, uint32_t nr, const i
 
 	assert_true(array_reserve((void **)&s->bytes, &s->room_bytes, s->nr_bytes + size, 1));
 	assert_true(array_reserve((void **)&s->starts, &s->room, s->nr + 1, sizeof(*s->starts)));
+	assert_non_null(s->bytes);
+	assert_non_null(s->starts);
 	path = (void *)(s->bytes + s->nr_bytes);
 	memset(path, 0, size);
 	path->nr = nr;
