@@ -325,8 +325,10 @@ static bool come_again(const struct pprof_proto *p)
 		nr += seen[k % (TRIED * 2)] == hash;
 		seen[k % (TRIED * 2)] = hash;
 	}
+	if (!seen)
+		return true;
 	free(seen);
-	return !seen || nr >= most / WORTH;
+	return nr >= most / WORTH;
 }
 
 bool pprof_bulk_is_worth(const struct flame_reader *rd, const struct pprof_proto *p)

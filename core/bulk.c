@@ -4,7 +4,6 @@
  */
 #include "bulk.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -119,19 +118,6 @@ struct work {
 	struct part parts[2];
 };
 
-/* Do @work(@a) and @work(@b) at once; or one after the other, where there is no second thread. */
-static void run_both(void *(*work)(void *), void *a, void *b)
-{
-	pthread_t thread;
-	bool started = flame_thread_start(&thread, work, b);
-
-	work(a);
-	if (started)
-		pthread_join(thread, NULL);
-	else
-		work(b);
-}
-
 /* Beginnings. */
 
 static void release_beginnings(struct beginnings *b)
@@ -241,7 +227,7 @@ static int scan_all(struct scan *s, struct flame_bulk_path *other)
 	both[1].items += both[0].nr;
 	both[1].kinds += both[0].nr;
 	both[1].path = other;
-	run_both(run_scan, &both[0], &both[1]);
+	flame_thread_both(run_scan, &both[0], &both[1]);
 	err = both[0].err < 0 ? both[0].err : both[1].err < 0 ? both[1].err : both[0].err | both[1].err;
 	if (!err)
 		err = join_scans(&both[0], &both[1]);
@@ -423,12 +409,11 @@ static struct head_slot *find_slot(const struct part *t, uint32_t caller, flame_
 	return &t->slots[i];
 }
 
-/* Frames that are called one by the other, behind the last row. Return: the last of them. */
-static uint32_t append(struct part *t, const flame_frame *frames, size_t nr)
+/* Frames that are called one by the other, behind the last row. */
+static void append(struct part *t, const flame_frame *frames, size_t nr)
 {
 	memcpy(t->stacks + t->nr, frames, nr * sizeof(*frames));
 	t->nr += nr;
-	return (uint32_t)t->nr - 1;
 }
 
 static bool reserve_rows(struct part *t, size_t nr)
@@ -590,7 +575,7 @@ static int begin_parts(struct work *w)
 	size_t nr_rows = w->bulk->nr_bytes / ROW_BYTES;
 	struct part *own = &w->parts[0], *other = &w->parts[1];
 
-	own->work = other->work = w;
+	other->work = w;
 	other->backwards = true;
 	*own = (struct part){ .work = w, .path = own->path, .stacks = p->stacks, .nr = p->nr_stacks, .room = p->room_stacks,
 			      .heads = p->heads, .nr_heads = p->nr_heads, .room_heads = p->room_heads };
@@ -698,7 +683,7 @@ static int make_stacks(struct work *w)
 	make_chunks(w);
 	err = begin_parts(w);
 	if (!err && w->threaded)
-		run_both(run_part, &w->parts[0], &w->parts[1]);
+		flame_thread_both(run_part, &w->parts[0], &w->parts[1]);
 	else if (!err)
 		run_part(&w->parts[0]);
 	w->parts[0].err = err ? err : w->parts[0].err;
@@ -839,7 +824,7 @@ static int add_evenly(struct work *w)
 
 	if (nr_values > EVEN_MAX || p->nr_samples)
 		return FLAME_BULK_NOT;
-	run_both(count_new, &shares[0], &shares[1]);
+	flame_thread_both(count_new, &shares[0], &shares[1]);
 	nr_rows = (shares[0].nr_new + shares[1].nr_new) * nr_values;
 	if (!shares[0].even || !shares[1].even || nr_rows >= AGAIN)
 		return FLAME_BULK_NOT;
@@ -847,7 +832,7 @@ static int add_evenly(struct work *w)
 	if (!array_reserve((void **)&p->samples, &p->room_samples, nr_rows, sizeof(*p->samples)))
 		return FLAME_ENOMEM;
 	shares[1].row = shares[0].nr_new * nr_values;
-	run_both(put_new, &shares[0], &shares[1]);
+	flame_thread_both(put_new, &shares[0], &shares[1]);
 	p->nr_samples = nr_rows;
 	return add_again(w, shares[0].samples);
 }

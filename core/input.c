@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -324,18 +323,6 @@ static void *read_part(void *arg)
 	return NULL;
 }
 
-static void read_parts(struct part *first, struct part *second)
-{
-	pthread_t thread;
-	bool started = second->want && flame_thread_start(&thread, read_part, second);
-
-	read_part(first);
-	if (started)
-		pthread_join(thread, NULL);
-	else
-		read_part(second);
-}
-
 bool flame_input_take_all(struct flame_input *in, bool threaded, char **bytes, size_t *len)
 {
 	size_t have = in->end - in->pos, half;
@@ -353,7 +340,10 @@ bool flame_input_take_all(struct flame_input *in, bool threaded, char **bytes, s
 	half = threaded ? (size_t)(size - at) / 2 : 0;
 	first = (struct part){ .fd = in->fd, .to = all + have, .from = at, .want = (size_t)(size - at) - half };
 	second = (struct part){ .fd = in->fd, .to = first.to + first.want, .from = at + first.want, .want = half };
-	read_parts(&first, &second);
+	if (half)
+		flame_thread_both(read_part, &first, &second);
+	else
+		read_part(&first);
 	*bytes = all;
 	*len = have + first.got + (first.got == first.want ? second.got : 0);
 	in->base += in->pos;

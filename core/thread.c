@@ -144,3 +144,15 @@ bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg)
 {
 	return start_elsewhere(thread, work, arg) || !pthread_create(thread, NULL, work, arg);
 }
+
+void flame_thread_both(void *(*work)(void *), void *a, void *b)
+{
+	pthread_t thread;
+	bool started = flame_thread_start(&thread, work, b);
+
+	work(a);
+	if (started)
+		pthread_join(thread, NULL);
+	else
+		work(b);
+}

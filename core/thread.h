@@ -10,6 +10,8 @@
  * Return: false where there is no thread.
  */
 bool flame_thread_start(pthread_t *thread, void *(*work)(void *), void *arg);
+/* Do @work(@a) and @work(@b) at once; or one after the other, where there is no second thread. */
+void flame_thread_both(void *(*work)(void *), void *a, void *b);
 /* Return: the number of the processor that this thread runs on; -1: the system does not tell. */
 int flame_thread_processor(void);
 /*
