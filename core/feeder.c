@@ -319,12 +319,8 @@ static bool has_room(const void *arg)
 /* @other_at: where the other thread is. */
 static void wait_until(struct flame_feeder *f, bool (*ready)(const void *), const atomic_int *other_at)
 {
-	bool slept = false;
+	bool slept = spin_wait(&f->lock, &f->changed, ready, f, 1);
 
-	spin_until(ready, f);
-	pthread_mutex_lock(&f->lock);
-	for (; !ready(f); slept = true)
-		pthread_cond_wait(&f->changed, &f->lock);
 	pthread_mutex_unlock(&f->lock);
 	if (slept)
 		flame_thread_leave(*other_at);

@@ -40,10 +40,7 @@ static bool take(struct ring *r, size_t *slot)
 {
 	int any;
 
-	spin_until(is_open, r);
-	pthread_mutex_lock(&r->lock);
-	while (!is_open(r))
-		pthread_cond_wait(&r->changed, &r->lock);
+	spin_wait(&r->lock, &r->changed, is_open, r, 1);
 	if (r->ended) {
 		pthread_mutex_unlock(&r->lock);
 		return false;

@@ -27,20 +27,22 @@ static inline bool spin_pause(int i)
 }
 
 /*
- * Look @times times SPINS times whether @ready(@arg), which reads what is atomic. What comes of it has to be asked for again, under
- * a lock.
+ * Wait until @ready(@arg), which reads what is atomic and changes under @lock: look @times times SPINS times, then sleep until
+ * @changed. @lock is held afterwards. Return: whether this thread has slept.
  */
-static inline void spin_long(bool (*ready)(const void *), const void *arg, int times)
+static inline bool spin_wait(pthread_mutex_t *lock, pthread_cond_t *changed, bool (*ready)(const void *), const void *arg,
+			     int times)
 {
-	if (ready(arg) || flame_thread_is_crowded())
-		return;
-	for (int i = 0; i < times * SPINS && !ready(arg) && spin_pause(i); i++)
-		;
-}
+	bool slept = false;
 
-static inline void spin_until(bool (*ready)(const void *), const void *arg)
-{
-	spin_long(ready, arg, 1);
+	if (!ready(arg) && !flame_thread_is_crowded()) {
+		for (int i = 0; i < times * SPINS && !ready(arg) && spin_pause(i); i++)
+			;
+	}
+	pthread_mutex_lock(lock);
+	for (; !ready(arg); slept = true)
+		pthread_cond_wait(changed, lock);
+	return slept;
 }
 
 /* Lock what the other thread holds for longer than a moment. */

@@ -60,12 +60,8 @@ static struct flame_job *take(struct flame_worker *w)
 /* It lives no longer than there is something to do: the next job is seldom far. */
 static void wait_for_job(struct flame_worker *w)
 {
-	bool slept = false;
+	bool slept = spin_wait(&w->lock, &w->changed, is_wanted, w, PATIENCE);
 
-	spin_long(is_wanted, w, PATIENCE);
-	pthread_mutex_lock(&w->lock);
-	for (; !is_wanted(w); slept = true)
-		pthread_cond_wait(&w->changed, &w->lock);
 	pthread_mutex_unlock(&w->lock);
 	if (slept)
 		flame_thread_leave(w->owner_at);
@@ -151,10 +147,7 @@ void flame_worker_end(struct flame_worker *w, struct flame_job *job)
 	}
 	if (!w)
 		return;
-	spin_until(is_done, job);
-	pthread_mutex_lock(&w->lock);
-	while (!is_done(job))
-		pthread_cond_wait(&w->changed, &w->lock);
+	spin_wait(&w->lock, &w->changed, is_done, job, 1);
 	pthread_mutex_unlock(&w->lock);
 }
 
